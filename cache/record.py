@@ -1,0 +1,137 @@
+"""A record: one answered request, one JSON line of the store.
+
+    {"key": …, "request": {…}, "outcome": "ok", "response": {…}, "effective": {…}, "usage": {…},
+     "times": {…}, "producer": {…}, "created": "2026-01-31T12:00:00.000Z", "digest": "…"}
+
+The line carries its own check: ``digest``, always last, is the sha256 of the line's bytes before
+``,"digest"``. So a changed byte anywhere in the line is found without parsing it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from cache.canonical import sha256_hex
+from cache.errors import RecordError
+from cache.request import Request
+
+_TAIL = b',"digest":"'
+_TAIL_SIZE = len(_TAIL) + 64 + len(b'"}')
+
+
+class Outcome(StrEnum):
+    """How a request ended."""
+
+    OK = "ok"
+    CONTEXT_OVERFLOW = "context_overflow"
+    OUT_OF_MEMORY = "out_of_memory"
+    DECODE_ERROR = "decode_error"
+    CONTENT_FILTER = "content_filter"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    TIMEOUT = "timeout"
+    INFRA_ERROR = "infra_error"
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether a repeat would end the same way, so that the store answers for the model."""
+        return self not in _TRY_AGAIN
+
+
+_TRY_AGAIN = frozenset({Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT, Outcome.INFRA_ERROR})
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came back, untouched."""
+
+    text: str = ""
+    reasoning: str = ""
+    finish_reason: str = ""
+    error: str = ""
+    """The failure in words; empty when the outcome is ``ok``."""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens, as counted by the engine; None where it does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Times(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Seconds spent on this request."""
+
+    decode_s: float | None = None
+    answer_s: float | None = None
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who wrote the record."""
+
+    host: str = ""
+    job: str = ""
+    """SLURM job id, with the array task where there is one."""
+    versions: dict[str, str] = {}
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answered request."""
+
+    key: str
+    request: Request
+    outcome: Outcome
+    response: Response = Response()
+    effective: dict[str, Any] = {}
+    """Settings as they really were: rung used, frames and their times, audio chunks, clamping."""
+    usage: Usage = Usage()
+    times: Times = Times()
+    producer: Producer = Producer()
+    created: str = ""
+    """UTC, ISO 8601 with milliseconds and ``Z``."""
+
+    def to_line(self) -> bytes:
+        """Return the record as one line without its newline, digest last."""
+        body = _encoder.encode(self)[:-1]
+        return body + _TAIL + sha256_hex(body).encode() + b'"}'
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class _Line(Record, frozen=True, kw_only=True, omit_defaults=True):
+    digest: str = ""
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+def verify_line(line: bytes) -> None:
+    """Check a line's own digest.
+
+    Raises:
+        RecordError: the digest is missing or does not match the line's bytes.
+    """
+    if len(line) <= _TAIL_SIZE or not line.endswith(b'"}') or line[-_TAIL_SIZE:-66] != _TAIL:
+        raise RecordError("the line has no digest at its end: cut off, or not a record")
+    if sha256_hex(line[:-_TAIL_SIZE]).encode() != line[-66:-2]:
+        raise RecordError("the digest does not match the line's bytes: the line was changed")
+
+
+def parse_line(line: bytes) -> Record:
+    """Verify a line (without its newline) and return its record.
+
+    Raises:
+        RecordError: the digest, the JSON, a field or the key does not hold.
+    """
+    verify_line(line)
+    try:
+        found = _decoder.decode(line)
+    except msgspec.MsgspecError as error:
+        raise RecordError(f"the line is no record: {error}") from error
+    record = Record(**{name: getattr(found, name) for name in Record.__struct_fields__})
+    if record.request.key() != record.key:
+        raise RecordError(f"key {record.key[:12]}… does not belong to the record's request")
+    return record

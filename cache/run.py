@@ -1,0 +1,38 @@
+"""A run: benchmark × model × settings, by name, as the list of which item was asked by which key.
+
+    runs/<name>.jsonl
+        {"name": …, "benchmark": …, "model": …, "tasks": […], "settings": {…}, "created": …}
+        {"item": "choice/01/001/0-180/0", "key": "94a0…"}
+        …
+
+The file is written whole, beside, then renamed: every shard of a job plans the same list, so it
+does not matter which of them writes last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run was made."""
+
+    name: str
+    benchmark: str
+    model: str
+    tasks: tuple[str, ...]
+    """Task types that the run set out to answer: its expected items are all items of these."""
+    settings: dict[str, Any] = {}
+    samples: int = 1
+    """Answers asked for each item."""
+    created: str = ""
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One item of a run and the key of the request that asks it."""
+
+    item: str
+    key: str
+    sample: int = 0

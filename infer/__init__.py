@@ -1,0 +1,1 @@
+"""Inference: items to requests to records, sharded with Ray."""

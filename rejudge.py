@@ -1,0 +1,106 @@
+"""The front door: the ``rejudge`` command and what its sub-commands share.
+
+Sub-commands live in each package's ``cli`` module and are imported when they are called, so
+``rejudge --help`` imports none of the heavy packages. Exit codes: 0 done, 1 some items failed,
+2 usage or bad input, 3 something needed is missing, 75 interrupted and resumable.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+__version__ = "0.1.0"
+
+#: name → (module:attribute, one line of help). Shown by ``rejudge --help`` without an import.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("analysis.demo:demo", "The whole loop on the bundled benchmark."),
+    "bench": ("bench.cli:bench", "List, check and look at benchmarks."),
+    "infer": ("infer.cli:infer", "Run a model over a benchmark; answers go to the store."),
+    "cache": ("cache.cli:cache", "Look at, verify and move what the store holds."),
+    "judge": ("score.cli:judge", "Let a judge grade stored answers; verdicts go to the store."),
+    "score": ("score.cli:score", "Score stored answers; no model is called."),
+    "tables": ("analysis.cli:tables", "Print the papers' tables from scores."),
+    "doctor": ("analysis.doctor:doctor", "Say what this machine has and what it lacks."),
+}
+
+
+class LazyGroup(click.Group):
+    """A click group that imports a sub-command when it is called, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the command's module and return the command."""
+        if name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer an unknown name with the known ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}; there are: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, importing none."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rejudge")
+def cli() -> None:
+    """Run omni-modal inference once; score it as often as you like.
+
+    Example: rejudge infer demo --model captions --store ./store
+    """
+
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder of the benchmark's data. The bundled benchmarks need none.",
+)
+store_option = click.option(
+    "--store", required=True, type=click.Path(path_type=Path), help="Folder of the store."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON object."
+)
+
+
+def emit(result: Mapping[str, Any], text: str | Callable[[], str], *, as_json: bool) -> None:
+    """Print a command's result on stdout: for people, or with ``--json`` for machines."""
+    if as_json:
+        click.echo(json.dumps(result, ensure_ascii=False, indent=2, default=str))
+    else:
+        click.echo(text if isinstance(text, str) else text())
+
+
+def main() -> None:
+    """Run the command; a package's own error becomes one message and its exit code."""
+    try:
+        cli(prog_name="rejudge")
+    except Exception as error:
+        code = getattr(error, "exit_code", None)
+        if code is None:
+            raise
+        click.echo(f"rejudge: {error}", err=True)
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

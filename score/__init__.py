@@ -1,0 +1,1 @@
+"""Scoring on the CPU: stored answers to predictions, metrics, verdicts and estimates."""

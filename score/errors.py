@@ -1,0 +1,29 @@
+"""Errors of scoring.
+
+ScoreError               exit code 2
+├── UnknownJudge         a name that is neither bundled nor a file
+├── SpecError            a judge spec or a rubric does not hold
+└── FeatureMissing       exit code 3: an optional package or model is not there
+"""
+
+from __future__ import annotations
+
+
+class ScoreError(Exception):
+    """Base of everything that scoring raises on purpose."""
+
+    exit_code = 2
+
+
+class UnknownJudge(ScoreError):
+    """No judge of this name."""
+
+
+class SpecError(ScoreError):
+    """A judge spec or a rubric is not usable."""
+
+
+class FeatureMissing(ScoreError):
+    """An optional package or model that this feature needs is not installed."""
+
+    exit_code = 3
