@@ -2,7 +2,10 @@
 
 BenchError                exit code 2
 ├── AnnotationError       the tree has faults; holds all that were found
+├── PromptError           a template does not hold
 ├── UnknownBenchmark      a name that is not registered
+├── UnknownItem           an item id that the benchmark does not have
+├── UnknownTask           a task type that the benchmark does not have
 └── DataMissing           exit code 3: the folder or a part of it is not there
 """
 
@@ -27,6 +30,8 @@ class Fault:
     field: str
     found: str
     """What was found and what was expected instead."""
+    blocks: bool = True
+    """False: every item is well defined in spite of it, so that loading goes on."""
 
     def __str__(self) -> str:
         where = " ".join(part for part in (self.file, self.entry, self.field) if part)
@@ -43,8 +48,20 @@ class AnnotationError(BenchError):
         super().__init__(f"{len(faults)} fault(s) in the annotations:\n{listed}{more}")
 
 
+class PromptError(BenchError):
+    """A prompt template, or a user's folder of them, is not usable."""
+
+
 class UnknownBenchmark(BenchError):
     """No benchmark of this name."""
+
+
+class UnknownItem(BenchError):
+    """No item of this id, or more than one that starts with it."""
+
+
+class UnknownTask(BenchError):
+    """A task type that this benchmark does not have."""
 
 
 class DataMissing(BenchError):

@@ -35,6 +35,11 @@ class Segment:
     end_s: float
 
 
+def seconds_text(value_s: float) -> str:
+    """Return the shortest text of a number of seconds, as in ids and prompts: 120, 120.5."""
+    return str(int(value_s)) if float(value_s).is_integer() else repr(float(value_s))
+
+
 @dataclass(frozen=True, slots=True)
 class Clip:
     """Media files that belong together, and the stretch of them that is meant."""
@@ -64,12 +69,15 @@ class Attributes:
 
     duration: str = "unknown"
     """short, medium or long."""
+    duration_s: float | None = None
+    """Length of the whole video; None where the metadata do not say."""
     demographics: tuple[Demographic, ...] = ()
     relation: str = "unknown"
     """before, after, during, immediately … (localization items)."""
     requires_audio: bool | None = None
     sub_task: str = "unknown"
-    """One of OmniAssistBench's classes (assistant items), with its major task and tier."""
+    """One of OmniAssistBench's classes (assistant items), with its major task and tier; for the
+    real-world cases meeting, handicraft or blind."""
     major_task: str = "unknown"
     tier: str = "unknown"
 
@@ -134,3 +142,5 @@ class Item:
     attributes: Attributes = Attributes()
     turn: int = 0
     """Number of the turn within its dialogue, from 1; 0 for items that are no dialogue."""
+    example: Clip | None = None
+    """A video that is shown once, before the first turn of the dialogue."""
