@@ -10,21 +10,24 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 __version__ = "0.1.0"
 
+T = TypeVar("T")
+
 #: name → (module:attribute, one line of help). Shown by ``rejudge --help`` without an import.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("analysis.demo:demo", "The whole loop on the bundled benchmark."),
     "bench": ("bench.cli:bench", "List, check and look at benchmarks."),
-    "infer": ("infer.cli:infer", "Run a model over a benchmark; answers go to the store."),
+    "infer": ("infer.cli:infer", "Run a model over a benchmark; raw answers go to the store."),
     "cache": ("cache.cli:cache", "Look at, verify and move what the store holds."),
-    "judge": ("score.cli:judge", "Let a judge grade stored answers; verdicts go to the store."),
+    "judge": ("score.judge.cli:judge", "Let a judge grade stored answers."),
     "score": ("score.cli:score", "Score stored answers; no model is called."),
     "tables": ("analysis.cli:tables", "Print the papers' tables from scores."),
     "doctor": ("analysis.doctor:doctor", "Say what this machine has and what it lacks."),
@@ -88,6 +91,32 @@ def emit(result: Mapping[str, Any], text: str | Callable[[], str], *, as_json: b
         click.echo(json.dumps(result, ensure_ascii=False, indent=2, default=str))
     else:
         click.echo(text if isinstance(text, str) else text())
+
+
+def track(rows: Iterable[T], total: int, what: str, every_s: float = 30.0) -> Iterator[T]:
+    """Yield ``rows`` unchanged and show on stderr how far they are.
+
+    A bar with the time left on a terminal; elsewhere a line every ``every_s`` seconds.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        columns = (*Progress.get_default_columns(), "{task.completed}/{task.total}")
+        with Progress(*columns, console=console, transient=True) as progress:
+            yield from progress.track(rows, total=total, description=what)
+        return
+    began = last = time.monotonic()
+    for done, row in enumerate(rows):
+        now = time.monotonic()
+        if done == 0:
+            began = now  # loading a model is no measure of its speed
+        elif now - last >= every_s:
+            last = now
+            left_s = (now - began) / done * (total - done)
+            console.print(f"{what}: {done} of {total}, {left_s:.0f} s left", highlight=False)
+        yield row
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Decoding: exact frames, sound and captions of a stretch of a file, as arrays."""
