@@ -1,0 +1,55 @@
+"""``rejudge tables`` as it is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rejudge import cli
+from tests.score_folders import run_rows, score_folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return score_folder(tmp_path_factory.mktemp("scores"), run_rows())
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["tables", *map(str, words)])
+
+
+def test_tables_go_to_stdout_as_markdown(folder: Path) -> None:
+    done = call(folder, "--table", "main")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("**SONIC-O1: summaries")
+    assert done.stdout.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "suffix"), [("latex", "tex"), ("markdown", "md"), ("html", "html"), ("csv", "csv")]
+)
+def test_out_takes_a_file_for_each_table_and_stdout_names_them(
+    folder: Path, tmp_path: Path, form: str, suffix: str
+) -> None:
+    done = call(folder, "--format", form, "--out", tmp_path, "--table", "3", "--table", "A5")
+    names = [f"sonic-o1-main.{suffix}", f"sonic-o1-summary-by-topic.{suffix}"]
+    assert done.stdout.splitlines() == [str(tmp_path / name) for name in names]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_json_has_every_cell_with_its_counts(folder: Path) -> None:
+    (table,) = json.loads(call(folder, "--table", "main", "--json").stdout)["tables"]
+    first = table["blocks"][0]["rows"][0]["cells"][0]
+    assert (first["text"], first["n_scored"], first["n_expected"]) == ("5.00", 3, 3)
+
+
+def test_an_unknown_paper_is_answered_with_the_known_ones(folder: Path) -> None:
+    done = call(folder, "--paper", "sonic-o2")
+    assert str(done.exception) == "no paper 'sonic-o2'; there are: sonic-o1"
+
+
+def test_the_published_values_can_be_read_beside_the_runs(folder: Path) -> None:
+    assert "| gemini-3.0-pro" in call(folder, "--table", "main", "--published").stdout
