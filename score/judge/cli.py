@@ -1,0 +1,105 @@
+"""The ``judge`` command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejudge import data_option, emit, json_option, store_option, track
+
+if TYPE_CHECKING:
+    from score.judge.estimate import Plan
+    from score.judge.grade import Graded
+    from score.judge.spec import JudgeSpec
+
+_SPECS = Path(__file__).parent / "specs"
+_NAMES = ", ".join(sorted(path.stem for path in _SPECS.glob("*.toml")))
+
+
+def _list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked:
+        return
+    from score.judge.spec import load_spec, spec_names
+
+    for name in spec_names():
+        click.echo(_described(load_spec(name)))
+    ctx.exit()
+
+
+@click.command(epilog=f"Bundled judges: {_NAMES}. lexical and embedding are no language models.")
+@click.argument("benchmark")
+@data_option
+@store_option
+@click.option("--judge", "name", required=True, help="A bundled judge, or the path of a .toml.")
+@click.option("--run", "runs", multiple=True, help="Repeatable.  [default: all of BENCHMARK]")
+@click.option("--base-url", help="Another address of the judge's server; no key changes by it.")
+@click.option("--dry-run", is_flag=True, help="Say what would be called and cost; call nothing.")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
+              help="List the bundled judges and exit.")  # fmt: skip
+@json_option
+def judge(
+    benchmark: str, data: Path | None, store: Path, name: str, as_json: bool, **options: Any
+) -> None:
+    """Let a judge grade the stored answers of BENCHMARK; verdicts go to the store.
+
+    What the store has a verdict for is not asked again. Exit codes: 0 every answer has a verdict,
+    1 some have none, 3 the judge cannot be reached or paid.
+
+    Example: rejudge judge demo --store ./store --judge lexical
+    """
+    from cache.store import Store
+    from score.judge.estimate import plan
+    from score.judge.grade import grade
+    from score.judge.runs import chosen_runs, pairs_of
+    from score.judge.spec import load_spec, moved
+
+    spec = moved(load_spec(name), options["base_url"])
+    dry_run = options["dry_run"]
+    with Store(store, read_only=dry_run) as opened:
+        runs = chosen_runs(opened, benchmark, options["runs"])
+        pairs = pairs_of(opened, benchmark, data, runs)
+        done = plan(opened, spec, pairs) if dry_run else grade(opened, spec, pairs, track=track)
+    result = {"runs": runs, "store": str(store), **_members(done)}
+    emit(result, lambda: _text(spec, runs, store, benchmark, done), as_json=as_json)
+    sys.exit(0 if dry_run or getattr(done, "complete", True) else 1)
+
+
+def _members(done: Plan | Graded) -> dict[str, Any]:
+    import msgspec
+
+    members: dict[str, Any] = msgspec.to_builtins(done)
+    return members
+
+
+def _described(spec: JudgeSpec) -> str:
+    kind = "language model" if spec.is_llm else "formula, no language model"
+    rubric = f", rubric {spec.rubric.name} version {spec.rubric.version}" if spec.rubric else ""
+    return f"{spec.name}: {spec.model} ({kind}{rubric}), scale {spec.scale}"
+
+
+def _text(
+    spec: JudgeSpec, runs: list[str], store: Path, benchmark: str, done: Plan | Graded
+) -> str:
+    from score.judge.estimate import Plan
+
+    lines = [
+        f"judge   {_described(spec)}",
+        f"runs    {', '.join(runs)}",
+        f"pairs   {done.pairs}, of which distinct {done.requests}, settled before {done.cached}",
+    ]
+    tokens = f"{done.input_tokens:,} tokens in, {done.output_tokens:,} out"
+    price = "no prices in the spec" if done.cost_usd is None else f"{done.cost_usd:,.2f} USD"
+    if isinstance(done, Plan):
+        return "\n".join([*lines, f"to do   {done.calls} calls, about {tokens}, {price}"])
+    failed = f"{done.judge_failed} judge_failed, {done.infra_failed} infra_failed"
+    lines += [
+        f"calls   {done.called} in {done.seconds:.1f} s, {tokens}, {price}",
+        f"result  {done.ok} verdicts, {failed}, {done.missing} missing",
+        *(f"        {count} × {reason}" for reason, count in list(done.reasons.items())[:5]),
+        f"Verdicts are in {store}. Next: rejudge score {benchmark} --store {store} "
+        f"--judge {spec.name} --out DIR",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""What an exception of the openai client means: an outcome, and whether the service is refusing.
+
+    400 content filter → content_filter      400 too long → context_overflow
+    timeout, 408       → timeout             429, 5xx, lost connection, odd body → infra_error
+    401, 402, 403, 404, other 4xx, 429 for lack of money → infra_error, and the service *refuses*
+
+A refusing service would refuse the next request too: key, money, model or a parameter is wrong.
+Texts of errors can repeat the key, so they are cleaned here before anyone keeps them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cache.record import Outcome
+
+if TYPE_CHECKING:
+    import openai
+
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_TOO_LONG = re.compile(r"context_length_exceeded|maximum context length|context window", re.I)
+_PASSING = frozenset({408, 409, 425, 429})
+_KEY_LIKE = re.compile(r"\b(sk|key)-[\w*.-]{4,}|(?<=Bearer )\S+")
+_LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """How a call failed."""
+
+    outcome: Outcome
+    error: str
+    refusal: bool = False
+    """The service would refuse any other request as well."""
+
+
+def classify(error: openai.APIError, secret: str) -> Fault:
+    """Return what the client's exception means, its text cleaned of ``secret``."""
+    import openai
+
+    text = cleaned(_message(error), secret)
+    if isinstance(error, openai.APITimeoutError):
+        return Fault(Outcome.TIMEOUT, text)
+    if not isinstance(error, openai.APIStatusError):
+        return Fault(Outcome.INFRA_ERROR, text)
+    status = error.status_code
+    code = error.code or ""
+    text = f"HTTP {status}: {text}"
+    if status == 400 and (code in _FILTERED or error.type in _FILTERED):
+        return Fault(Outcome.CONTENT_FILTER, text)
+    if status in (400, 413) and (_TOO_LONG.search(code) or _TOO_LONG.search(text)):
+        return Fault(Outcome.CONTEXT_OVERFLOW, text)
+    if status == 408:
+        return Fault(Outcome.TIMEOUT, text)
+    refusal = code in _NO_MONEY if status == 429 else status < 500 and status not in _PASSING
+    return Fault(Outcome.INFRA_ERROR, text, refusal)
+
+
+def cleaned(text: str, secret: str) -> str:
+    """Return ``text`` on one line, short, and without the key or anything that looks like one."""
+    if secret:
+        text = text.replace(secret, "[api key]")
+    flat = " ".join(_KEY_LIKE.sub("[api key]", text).split())
+    return flat if len(flat) <= _LONGEST else flat[: _LONGEST - 1] + "…"
+
+
+def _message(error: openai.APIError) -> str:
+    """The server's own words where there are any, else the client's."""
+    if isinstance(error.body, dict) and isinstance(error.body.get("message"), str):
+        return str(error.body["message"])
+    cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
+    return f"{error.message}{cause}"

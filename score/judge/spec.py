@@ -1,0 +1,226 @@
+"""A judge spec: one TOML file that says who grades, by which rubric, on which scale.
+
+    name = "gpt-5-mini"             how scores and tables call the judge
+    engine = "openai"               openai | lexical | embedding
+    model = "gpt-5-mini-2025-08-07"
+    rubric = "sonic-o1.jinja"       beside the spec, else a bundled one
+    base_url, api_key_env           where, and the environment variable that holds the key
+    samples, attempts               verdicts averaged; requests spent on each at most
+    [scale]                         min, max, integer
+    [sampling]                      temperature, top_p, max_tokens, seed
+    [prices]                        US dollars per million tokens, for estimates
+
+``docs/judges.md`` explains every field.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from cache.canonical import sha256_hex
+from cache.request import Sampling
+from score.errors import SpecError, UnknownJudge
+from score.judge.rubric import Rubric, load_rubric
+
+SPECS = Path(__file__).parent / "specs"
+
+_AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+_NotNegative = Annotated[int, msgspec.Meta(ge=0)]
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The numbers a judge may give."""
+
+    min: float
+    max: float
+    integer: bool = True
+
+    def __post_init__(self) -> None:
+        # 10 and 10.0 are one scale, but would be two in a key.
+        for name in ("min", "max"):
+            msgspec.structs.force_setattr(self, name, float(getattr(self, name)))
+
+    @property
+    def low(self) -> str:
+        """The minimum as people write it: ``0``, not ``0.0``."""
+        return f"{self.min:g}"
+
+    @property
+    def high(self) -> str:
+        """The maximum as people write it."""
+        return f"{self.max:g}"
+
+    @property
+    def unit(self) -> str:
+        """What a score is, in words."""
+        return "whole number" if self.integer else "number"
+
+    def __str__(self) -> str:
+        return f"{self.low}–{self.high}"
+
+
+class Prices(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens."""
+
+    input_usd_per_million: Annotated[float, msgspec.Meta(ge=0)]
+    output_usd_per_million: Annotated[float, msgspec.Meta(ge=0)]
+
+
+class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who grades, and how."""
+
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    engine: Literal["openai", "lexical", "embedding"]
+    """``lexical`` and ``embedding`` are formulas, no language models: see ``local.py``."""
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    scale: Scale
+    revision: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
+    """Name of the environment variable with the key; empty: the server asks for none."""
+    rubric: Rubric | None = None
+    """In the file: the rubric's file name."""
+    sampling: Sampling = Sampling()
+    reasoning_effort: str = ""
+    structured_output: bool = False
+    """Whether the server takes a JSON schema as ``response_format``."""
+    extra_body: dict[str, Any] = {}
+    """Further members of the HTTP request's body, for servers with settings of their own."""
+    samples: _AtLeastOne = 1
+    """Verdicts asked for each answer; the score is their mean."""
+    attempts: _AtLeastOne = 3
+    """Requests spent on each of them at most, where replies are unreadable."""
+    concurrency: _AtLeastOne = 8
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    max_retries: _NotNegative = 5
+    """Repeats of one HTTP request after 429, 5xx, a timeout or a lost connection."""
+    expected_output_tokens: _AtLeastOne = 200
+    """Output tokens a call, for estimates made before the store has any call of this judge."""
+    prices: Prices | None = None
+
+    @property
+    def is_llm(self) -> bool:
+        """Whether a language model grades, and not a formula."""
+        return self.engine == "openai"
+
+    @property
+    def most_requests(self) -> int:
+        """Sample indices that one answer may use up."""
+        return self.samples * self.attempts if self.is_llm else 1
+
+    def signature(self) -> dict[str, Any]:
+        """All that determines a verdict, for the signature of scores."""
+        members: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("base_url", "api_key_env", "concurrency", "timeout_s", "max_retries"):
+            del members[name]
+        del members["prices"], members["expected_output_tokens"]
+        if self.rubric is not None:
+            text = self.rubric.system(self.scale)
+            members["rubric"] = {
+                "name": self.rubric.name,
+                "version": self.rubric.version,
+                "sha256": sha256_hex(text.encode()),
+            }
+        return members
+
+
+def spec_names() -> list[str]:
+    """Names of the bundled judges."""
+    return sorted(path.stem for path in SPECS.glob("*.toml"))
+
+
+def load_spec(name_or_path: str | Path) -> JudgeSpec:
+    """Load a bundled judge by name, or any judge by the path of its TOML file.
+
+    Raises:
+        UnknownJudge: neither a bundled name nor a file.
+        SpecError: a field of the spec is unknown, missing or of the wrong kind, or its rubric is
+            not usable.
+    """
+    name = str(name_or_path)
+    path = SPECS / f"{name}.toml" if name in spec_names() else Path(name_or_path)
+    if not path.is_file():
+        raise UnknownJudge(
+            f"no judge {name!r}: give the path of a TOML file, or one of {', '.join(spec_names())}"
+        )
+    try:
+        members = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: no valid TOML: {error}") from error
+    rubric = members.pop("rubric", "")
+    if not isinstance(rubric, str):
+        raise SpecError(f"{path}: rubric: expected a file name, got {type(rubric).__name__}")
+    try:
+        spec = msgspec.convert(members, JudgeSpec)
+    except msgspec.ValidationError as error:
+        raise SpecError(f"{path}: {_explained(str(error))}") from error
+    if rubric:
+        spec = msgspec.structs.replace(spec, rubric=load_rubric(rubric, path.parent))
+    _check(spec, path)
+    return spec
+
+
+def moved(spec: JudgeSpec, base_url: str | None) -> JudgeSpec:
+    """Return the judge behind another address; its keys and verdicts stay the same.
+
+    Raises:
+        SpecError: the address is no plain http or https URL.
+    """
+    if not base_url:
+        return spec
+    found = msgspec.structs.replace(spec, base_url=base_url)
+    _check(found, Path("--base-url"))
+    return found
+
+
+def _explained(message: str) -> str:
+    """Put the field first; and never the value, which may be a secret in the wrong place."""
+    text, _, where = message.partition(" - at ")
+    prefix = where.strip("`").removeprefix("$").lstrip(".")
+    unknown = re.search(r"unknown field `([^`]+)`", text)
+    if unknown:
+        known = _members_of(prefix)
+        hint = "; keys are read from the environment: name the variable in api_key_env"
+        also = hint if unknown[1] == "api_key" else f"; known are: {', '.join(known)}"
+        return f"{'.'.join(filter(None, (prefix, unknown[1])))}: unknown field{also}"
+    missing = re.search(r"missing required field `([^`]+)`", text)
+    if missing:
+        return f"{'.'.join(filter(None, (prefix, missing[1])))}: this field is required"
+    return f"{prefix}: {text}"
+
+
+def _members_of(prefix: str) -> tuple[str, ...]:
+    tables: dict[str, Any] = {"scale": Scale, "sampling": Sampling, "prices": Prices}
+    known: tuple[str, ...] = tables.get(prefix, JudgeSpec).__struct_fields__
+    return known
+
+
+def _check(spec: JudgeSpec, path: Path) -> None:
+    """Refuse what single fields cannot show."""
+    scale = spec.scale
+    if not scale.min < scale.max:
+        raise SpecError(f"{path}: scale: min {scale.low} is not below max {scale.high}")
+    if scale.integer and not (scale.min.is_integer() and scale.max.is_integer()):
+        raise SpecError(f"{path}: scale: an integer scale has whole numbers as min and max")
+    if not spec.is_llm:
+        return
+    if spec.rubric is None:
+        raise SpecError(f"{path}: rubric: a judge of engine {spec.engine} needs one")
+    spec.rubric.system(scale)
+    # The parts of a URL after the host's name, and before it, are where keys hide.
+    url = urlsplit(spec.base_url)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise SpecError(f"{path}: base_url: expected http://HOST/v1 or https://HOST/v1")
+    if url.username or url.password or url.query:
+        raise SpecError(f"{path}: base_url: no user, password or query may be part of it")
+    if spec.api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", spec.api_key_env):
+        raise SpecError(
+            f"{path}: api_key_env: expected the name of an environment variable, not a key"
+        )

@@ -1,0 +1,137 @@
+"""Judge specs: bundled ones load, faulty ones say which file and field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from score.errors import SpecError, UnknownJudge
+from score.judge.spec import load_spec, moved, spec_names
+from tests.builders import chat_judge
+
+VALID = """
+name = "mine"
+engine = "openai"
+model = "some-model"
+base_url = "http://localhost:8000/v1"
+rubric = "sonic-o1.jinja"
+[scale]
+min = 0
+max = 10
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_bundled_judge_loads_under_its_own_name() -> None:
+    assert spec_names() == ["embedding", "gpt-5-mini", "lexical", "local-vllm"]
+    assert [load_spec(name).name for name in spec_names()] == spec_names()
+
+
+def test_the_bundled_formulas_do_not_pass_for_language_models() -> None:
+    assert [name for name in spec_names() if not load_spec(name).is_llm] == ["embedding", "lexical"]
+
+
+def test_the_judge_of_sonic_o1_grades_in_whole_numbers_from_0_to_10() -> None:
+    spec = load_spec("gpt-5-mini")
+    assert (spec.scale.min, spec.scale.max, spec.scale.integer) == (0, 10, True)
+    assert spec.rubric is not None
+    assert spec.rubric.name == "sonic-o1"
+
+
+def test_a_path_names_a_judge_of_ones_own(tmp_path: Path) -> None:
+    assert load_spec(written(tmp_path, VALID)).name == "mine"
+
+
+def test_a_rubric_beside_the_spec_comes_before_a_bundled_one(tmp_path: Path) -> None:
+    rubric = "{# version: 9 #}\nGrade from {{ scale.low }} to {{ scale.high }}."
+    (tmp_path / "sonic-o1.jinja").write_text(rubric, encoding="utf-8")
+    spec = load_spec(written(tmp_path, VALID))
+    assert spec.rubric is not None
+    assert spec.rubric.version == "9"
+    assert spec.rubric.system(spec.scale).startswith("Grade from 0 to 10.")
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UnknownJudge, match=r"gpt-6.*embedding, gpt-5-mini, lexical, local-vllm"):
+        load_spec("gpt-6")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ('model = "some-model"', "", "model: this field is required"),
+        ('model = "some-model"', "model = 5", "model: Expected `str`, got `int`"),
+        ('model = "some-model"', 'model = "m"\ntemprature = 1', "temprature: unknown field; known"),
+        ('engine = "openai"', 'engine = "grok"', "engine: Invalid enum value"),
+        ("max = 10", 'max = "ten"', "scale.max: Expected"),
+        ("max = 10", "", "scale.max: this field is required"),
+        ("max = 10", "max = 10\nstep = 1", "scale.step: unknown field; known are: min, max"),
+        ("max = 10", "max = -1", "scale: min 0 is not below max -1"),
+        ("max = 10", "max = 9.5", "scale: an integer scale"),
+        ('name = "mine"', 'name = "mine"\nsamples = 0', "samples: Expected `int` >= 1"),
+        ('name = "mine"', 'name = "a b"', "name: "),
+        ('rubric = "sonic-o1.jinja"', "", "rubric: a judge of engine openai needs one"),
+        ('rubric = "sonic-o1.jinja"', 'rubric = "no.jinja"', "bundled rubrics: sonic-o1.jinja"),
+        ('rubric = "sonic-o1.jinja"', "rubric = 3", "rubric: expected a file name, got int"),
+        ('base_url = "http://localhost:8000/v1"', "", "base_url: expected http"),
+        ("[scale]", "[scale", "no valid TOML"),
+    ],
+)
+def test_a_faulty_spec_names_the_file_and_the_field(
+    tmp_path: Path, old: str, new: str, found: str
+) -> None:
+    assert old in VALID
+    path = written(tmp_path, VALID.replace(old, new))
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    assert found in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'api_key = "sk-secret-123"',
+        'api_key_env = "sk-secret-123"',
+        'base_url = "https://me:sk-secret-123@host/v1"',
+        'base_url = "https://host/v1?key=sk-secret-123"',
+    ],
+)
+def test_a_key_in_a_spec_is_refused_without_repeating_it(tmp_path: Path, line: str) -> None:
+    text = VALID.replace('base_url = "http://localhost:8000/v1"', "")
+    text = line + text if line.startswith("base_url") else line + VALID
+    with pytest.raises(SpecError) as caught:
+        load_spec(written(tmp_path, text))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rubric", "found"),
+    [("Grade.", "version"), ("{# version: 1 #}\nFrom {{ scale.minimum }}", "minimum")],
+)
+def test_a_faulty_rubric_is_found_when_the_spec_is_loaded(
+    tmp_path: Path, rubric: str, found: str
+) -> None:
+    (tmp_path / "sonic-o1.jinja").write_text(rubric, encoding="utf-8")
+    with pytest.raises(SpecError, match=found):
+        load_spec(written(tmp_path, VALID))
+
+
+def test_the_signature_has_what_decides_a_verdict_and_nothing_else() -> None:
+    spec = chat_judge()
+    elsewhere = chat_judge("http://other:1/v1", concurrency=1, timeout_s=1.0, max_retries=0)
+    assert spec.signature() == elsewhere.signature()
+    assert spec.signature() != chat_judge(model="another").signature()
+    assert spec.signature()["rubric"]["version"] == "1"
+
+
+def test_an_address_given_beside_the_spec_is_checked_too() -> None:
+    assert moved(chat_judge(), "http://node7:8000/v1").base_url == "http://node7:8000/v1"
+    with pytest.raises(SpecError, match="base_url"):
+        moved(chat_judge(), "node7:8000")
