@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
+from bench import registry
 from cache.record import Outcome, Record, Response
 from cache.request import Media, Message, Request, Sampling, Text
+from cache.run import RunHeader
+from cache.store import Store
+from infer.card import load_card
+from infer.engine import create_engine
+from infer.media.decode import Prepared
+from infer.plan import make_plan
 from score.judge.request import judge_request
 from score.judge.rubric import RUBRICS, load_rubric
 from score.judge.spec import JudgeSpec, Scale
@@ -96,3 +105,31 @@ def store_records(count: int, *, start: int = 0) -> list[Record]:
         store_record(f"question {number}", f"answer {number}")
         for number in range(start, start + count)
     ]
+
+
+def answered_demo_store(path: Path, model: str = "chance") -> Path:
+    """A store in which the bundled benchmark is answered, made without Ray and decoding."""
+    benchmark = registry.get("demo")
+    items = benchmark.load(None)
+    card = load_card(model)
+    engine = create_engine(card)
+    prepared = Prepared((), {"video": [{"end_s": 40.0}]})
+    with Store(path, create=True) as store:
+        plan = make_plan(benchmark.prompts(items), card, store)
+        header = RunHeader(
+            name=f"demo-{model}",
+            benchmark="demo",
+            model=model,
+            tasks=tuple(dict.fromkeys(item.task for item in items)),
+        )
+        store.write_run(header, plan.lines)
+        for planned in plan.requests:
+            answer = asyncio.run(engine.answer(planned.request, prepared))
+            record = Record(
+                key=planned.key,
+                request=planned.request,
+                outcome=answer.outcome,
+                response=answer.response,
+            )
+            store.put(record, sync=False)
+    return path
