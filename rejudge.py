@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cache": ("cache.cli:cache", "Look at, verify and move what the store holds."),
     "judge": ("score.judge.cli:judge", "Let a judge grade stored answers."),
     "score": ("score.cli:score", "Score stored answers; no model is called."),
+    "explain": ("score.cli:explain", "Explain how one item of a run was scored."),
     "tables": ("analysis.cli:tables", "Print the papers' tables from scores."),
     "doctor": ("analysis.doctor:doctor", "Say what this machine has and what it lacks."),
 }

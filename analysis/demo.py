@@ -62,8 +62,8 @@ def _infer(model: str, store: Path) -> Summary:
 def _judge(name: str, store: Path) -> Graded:
     from cache.store import Store
     from score.judge.grade import grade
-    from score.judge.runs import chosen_runs, pairs_of
     from score.judge.spec import load_spec
+    from score.runs import chosen_runs, pairs_of
 
     click.echo(f"judge: {name} grades the stored answers", err=True)
     with Store(store) as opened:
@@ -82,7 +82,7 @@ def _score(judges: tuple[str, ...], store: Path, out: Path) -> str:
     from score.session import score_store
 
     click.echo(f"score: with {' and '.join(judges)}", err=True)
-    score_store(BENCHMARK, None, store, out, judges=judges)
+    score_store(BENCHMARK, None, store, out, judges=judges, track=track)
     scores, paper = load_scores(out), load_paper("sonic-o1")
     choice = Choice(scores.chosen_judge(judges[-1]))
     for form in (Format.MARKDOWN, Format.LATEX):

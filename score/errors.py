@@ -3,6 +3,7 @@
 ScoreError               exit code 2
 ├── UnknownJudge         a name that is neither bundled nor a file
 ├── SpecError            a judge spec or a rubric does not hold
+├── JudgeUnavailable     exit code 3: the judge's service takes no request, or its key is missing
 └── FeatureMissing       exit code 3: an optional package or model is not there
 """
 
@@ -21,6 +22,12 @@ class UnknownJudge(ScoreError):
 
 class SpecError(ScoreError):
     """A judge spec or a rubric is not usable."""
+
+
+class JudgeUnavailable(ScoreError):
+    """The judge's service takes no request at all, or its API key is not in the environment."""
+
+    exit_code = 3
 
 
 class FeatureMissing(ScoreError):

@@ -53,8 +53,8 @@ def judge(
     from cache.store import Store
     from score.judge.estimate import plan
     from score.judge.grade import grade
-    from score.judge.runs import chosen_runs, pairs_of
     from score.judge.spec import load_spec, moved
+    from score.runs import chosen_runs, pairs_of
 
     spec = moved(load_spec(name), options["base_url"])
     dry_run = options["dry_run"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,9 +24,7 @@ from score.judge.estimate import cost_usd
 from score.judge.spec import JudgeSpec
 from score.judge.verdict import JudgeFailure, Verdict
 from score.pair import Pair
-
-Track = Callable[[Iterable[Record], int, str], Iterable[Record]]
-"""Yields records unchanged, told their number and what they are, and shows how far they are."""
+from score.track import Track, untracked
 
 
 class Graded(msgspec.Struct, kw_only=True):
@@ -65,7 +63,7 @@ def grade(
     pairs: Sequence[Pair],
     *,
     environ: Mapping[str, str] = os.environ,
-    track: Track = lambda records, total, what: records,
+    track: Track = untracked,
 ) -> Graded:
     """Let a judge grade ``pairs``, as far as the store lacks their verdicts.
 

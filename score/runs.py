@@ -1,4 +1,4 @@
-"""Which runs of a store a judge is asked about, and the pairs of their answers."""
+"""Which runs of a store are meant, their items, and the pairs of their answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import registry
-from bench.item import TaskType
+from bench.item import Item, TaskType
 from cache.store import Store
 from score.errors import ScoreError
 from score.pair import Pair
@@ -36,6 +36,16 @@ def chosen_runs(store: Store, benchmark: str, names: Sequence[str] = ()) -> list
     return list(dict.fromkeys(names))
 
 
+def items_of(store: Store, benchmark: str, data: Path | None, runs: Sequence[str]) -> list[Item]:
+    """Return the benchmark's items of all task types that the runs ask.
+
+    Raises:
+        BenchError: the benchmark is unknown, or its data are missing or have faults.
+    """
+    asked = {TaskType(task) for run in runs for task in store.run(run).header.tasks}
+    return registry.get(benchmark).load(data, [task for task in TaskType if task in asked])
+
+
 def pairs_of(store: Store, benchmark: str, data: Path | None, runs: Sequence[str]) -> list[Pair]:
     """Return what there is to judge in ``runs``: the pairs of each, one after the other.
 
@@ -43,6 +53,5 @@ def pairs_of(store: Store, benchmark: str, data: Path | None, runs: Sequence[str
         BenchError: the benchmark is unknown, or its data are missing or have faults.
         ScoreError: a run has items that the data lack.
     """
-    tasks = {TaskType(task) for run in runs for task in store.run(run).header.tasks}
-    items = registry.get(benchmark).load(data, tasks)
+    items = items_of(store, benchmark, data, runs)
     return [pair for run in runs for pair in run_pairs(store, run, items)]

@@ -1,0 +1,104 @@
+"""``rejudge score`` and ``rejudge explain``: numbers from stored answers; no model is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rejudge import data_option, emit, json_option, store_option, track
+
+run_option = click.option(
+    "--run", "runs", multiple=True, help="A run to score; repeat it for more. Default: all runs."
+)
+
+
+@click.command()
+@click.argument("benchmark")
+@data_option
+@store_option
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="Folder for the scores."
+)
+@run_option
+@click.option("--judge", "judges", multiple=True, help="A judge whose verdicts are in the store.")
+@click.option(
+    "--profile", default="strict", show_default=True, help="strict or sonic-o1-reference."
+)
+@click.option("--no-similarity", is_flag=True, help="Leave text similarity out; needs no encoder.")
+@click.option(
+    "--encoder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of the sentence encoder. Default: the installed package, then the hub.",
+)
+@json_option
+def score(
+    benchmark: str,
+    data: Path | None,
+    store: Path,
+    out: Path,
+    runs: tuple[str, ...],
+    judges: tuple[str, ...],
+    profile: str,
+    no_similarity: bool,
+    encoder: Path | None,
+    as_json: bool,
+) -> None:
+    """Score stored answers; no model is called.
+
+    Writes scores.parquet, predictions.parquet, errors.parquet, items.parquet and signature.json.
+
+    Example: rejudge score demo --store ./store --out ./scores
+    """
+    from score.session import score_store
+    from score.summary import as_text, summarise
+
+    found, chosen = score_store(
+        benchmark, data, store, out,
+        runs=runs, judges=judges, profile=profile, similarity=not no_similarity, encoder=encoder,
+        track=track,
+    )  # fmt: skip
+    rows = summarise(found, chosen)
+    emit(
+        {"out": str(out), "metrics": rows, "signature": found.signature},
+        lambda: as_text(rows, found.signature),
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("benchmark")
+@click.argument("item")
+@data_option
+@store_option
+@click.option("--run", required=True, help="The run whose answer is explained.")
+@click.option("--judge", "judges", multiple=True, help="A judge whose verdicts are in the store.")
+@click.option(
+    "--profile", default="strict", show_default=True, help="strict or sonic-o1-reference."
+)
+@json_option
+def explain(
+    benchmark: str,
+    item: str,
+    data: Path | None,
+    store: Path,
+    run: str,
+    judges: tuple[str, ...],
+    profile: str,
+    as_json: bool,
+) -> None:
+    """Explain how one item of a run was scored.
+
+    Shows what was said, what was read from it, each metric, and the error type with its reason.
+
+    Example: rejudge explain demo summary/01/001 --store ./store --run captions
+    """
+    from score.explain import as_dict, as_text
+    from score.session import explain_item
+
+    found = explain_item(benchmark, data, store, run, item, judges=judges, profile=profile)
+    emit(
+        {"answers": [as_dict(one) for one in found]},
+        lambda: "\n\n".join(map(as_text, found)),
+        as_json=as_json,
+    )

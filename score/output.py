@@ -1,0 +1,59 @@
+"""The files that scoring leaves behind.
+
+OUT/
+  scores.parquet        one row a run × item × sample × metric × judge
+  predictions.parquet   one row a run × item × sample: what was read from the answer
+  errors.parquet        one row a localization prediction × judge: its error type
+  items.parquet         one row an item: what slices are made of
+  signature.json        how every number was made; written last, so its presence means done
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from score.errors import ScoreError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from score.scoring import Scores
+
+SIGNATURE = "signature.json"
+TABLES = ("scores", "predictions", "errors", "items")
+
+
+def write(found: Scores, out: Path) -> list[Path]:
+    """Write the tables and the signature; earlier ones are replaced whole, never in part.
+
+    Raises:
+        ScoreError: the folder cannot be made or written to.
+    """
+    written = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / SIGNATURE).unlink(missing_ok=True)
+        for name in TABLES:
+            frame: pl.DataFrame = getattr(found, name)
+            written.append(_replace(out / f"{name}.parquet", frame.write_parquet))
+        text = json.dumps(found.signature, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+        written.append(_replace(out / SIGNATURE, lambda path: path.write_text(text, "utf-8")))
+    except OSError as error:
+        raise ScoreError(f"the scores cannot be written to {out}: {error}") from error
+    return written
+
+
+def _replace(path: Path, fill: Callable[[Path], Any]) -> Path:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fill(beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,21 @@
+"""Replies of the assistant: what is said to the user, or silence."""
+
+from __future__ import annotations
+
+import re
+
+from score.parse.prediction import AssistantPrediction, ParseFailure
+from score.parse.visible import visible
+
+SILENCE = "[KEEP QUIET]"
+_SILENT = re.compile(r"\W*keep\s+quiet\W*", re.I)
+
+
+def parse_assistant(text: str) -> AssistantPrediction | ParseFailure:
+    """Read a reply. ``KEEP QUIET`` with or without brackets is silence."""
+    said = visible(text)
+    if not said:
+        return ParseFailure("nothing but thinking" if text.strip() else "the response is empty")
+    if _SILENT.fullmatch(said):
+        return AssistantPrediction(SILENCE)
+    return AssistantPrediction(said)

@@ -1,0 +1,108 @@
+"""The signature of scores: how every number was made.
+
+What can change a number is in it: profile, versions of the packages that compute, the encoder's
+weights, each judge's spec and rubric, how each run was made, and the counts behind the means.
+Nothing else is, so the same scores have the same signature.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cache.run import RunHeader
+from score import taxonomy
+from score.profile import Profile
+from score.similarity import MODEL, Encoder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from score.judge.spec import JudgeSpec
+
+#: Packages whose version can change a number.
+_PACKAGES = ("rejudge", "json_repair", "nltk", "numpy", "polars", "rapidfuzz", "rouge-score")
+_ENCODER_PACKAGES = ("sentence-transformers", "torch", "transformers")
+
+
+def signature(
+    scores: pl.DataFrame,
+    *,
+    headers: Sequence[RunHeader],
+    profile: Profile,
+    judges: Sequence[JudgeSpec],
+    encoder: Encoder | None,
+    truncated: Mapping[str, Mapping[str, int]],
+) -> dict[str, Any]:
+    """Return the signature as JSON values.
+
+    Args:
+        scores: Rows of ``scores.parquet``.
+        headers: How the runs were made.
+        profile: What was scored.
+        judges: The judges looked up.
+        encoder: The encoder used, None where similarity was left out.
+        truncated: similarity → pairs, and how many of them the encoder truncated.
+    """
+    packages = _PACKAGES + (_ENCODER_PACKAGES if encoder is not None else ())
+    return {
+        "profile": asdict(profile),
+        "versions": {"python": platform.python_version(), **_versions(packages)},
+        "rouge_l": "F1, Porter stemming",
+        "similarity": None if encoder is None else _encoder(encoder, truncated),
+        "error_types": {
+            "types": list(taxonomy.ERROR_TYPES),
+            "reference_frame_tolerance_s": taxonomy.REFERENCE_FRAME_TOLERANCE_S,
+            "shift_tolerance_s": taxonomy.SHIFT_TOLERANCE_S,
+            "negligible_tiou": taxonomy.NEGLIGIBLE_TIOU,
+            "high_tiou": taxonomy.HIGH_TIOU,
+            "poor_rationale_of_10": taxonomy.POOR_RATIONALE,
+        },
+        "judges": {spec.name: spec.signature() for spec in judges},
+        "runs": {header.name: _run(header) for header in headers},
+        "counts": _counts(scores),
+    }
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed as a package"
+    return found
+
+
+def _encoder(encoder: Encoder, truncated: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    return {
+        "model": MODEL if encoder.folder is None else str(encoder.folder),
+        "source": encoder.source,
+        "weights_sha256": encoder.weights_sha256,
+        "dtype": "float32",
+        "texts": encoder.n_texts,
+        "texts_truncated": encoder.n_truncated,
+        "pairs": {name: dict(counts) for name, counts in sorted(truncated.items())},
+    }
+
+
+def _run(header: RunHeader) -> dict[str, Any]:
+    members: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
+    members.pop("created", None)
+    return members
+
+
+def _counts(scores: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """run/task/metric[/judge] → how many cells ended in each status."""
+    import polars as pl
+
+    counts: dict[str, dict[str, int]] = {}
+    groups = ("run", "task", "metric", "judge", "status")
+    for *where, status, n in scores.group_by(groups).agg(pl.len()).sort(groups).iter_rows():
+        counts.setdefault("/".join(filter(None, where)), {})[status] = n
+    return counts

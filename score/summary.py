@@ -1,0 +1,99 @@
+"""What ``rejudge score`` prints: macro means in both readings, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from score.aggregate import item_means, macro_means, topic_means
+from score.answers import SCORED, STATUSES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from score.profile import Profile
+    from score.scoring import Scores
+
+_FAILURES = tuple(status for status in STATUSES if status != SCORED)
+
+
+def summarise(found: Scores, profile: Profile) -> list[dict[str, Any]]:
+    """Return a row for each run × metric × judge: means over topics and over items, and counts."""
+    exact = profile.exact_sums
+    macro = macro_means(topic_means(found.scores, exact_sums=exact), exact_sums=exact)
+    plain = item_means(found.scores, exact_sums=exact).rename(
+        {"mean": "item_mean", "mean_all": "item_mean_all"}
+    )
+    keys = ["run", "task", "metric", "judge"]
+    rows = macro.join(
+        plain.select(*keys, "item_mean", "item_mean_all"),
+        on=keys,
+        how="left",
+        maintain_order="left",
+    )
+    counted = rows.join(_statuses(found.scores), on=keys, how="left", maintain_order="left")
+    return counted.sort("run", "task", maintain_order=True).to_dicts()
+
+
+def _statuses(scores: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return scores.group_by("run", "task", "metric", "judge").agg(
+        (pl.col("status") == status).sum().alias(status) for status in _FAILURES
+    )
+
+
+def as_text(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> str:
+    """Return the summary as a table for people, with what they must know below it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("run", "task", "metric", "judge"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("mean", "failures wrong", "scored", "expected", *_FAILURES):
+        table.add_column(heading.replace("_", " "), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            *(row[name] for name in ("run", "task", "metric", "judge")),
+            _number(row["mean"]),
+            _number(row["mean_all"]),
+            str(row["n_scored"]),
+            str(row["n_expected"]),
+            *(str(row[status] or "") for status in _FAILURES),
+        )
+    console = Console(width=160, no_color=True, highlight=False)
+    with console.capture() as capture:
+        console.print(table)
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    return "\n".join([*lines, "", *notes(rows, signature)])
+
+
+def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of the numbers must know."""
+    found = [
+        "Means are macro means over topics. mean: of what was scored; failures wrong: of all that "
+        "was expected.",
+        f"Profile {signature['profile']['name']}.",
+    ]
+    similarity = signature["similarity"]
+    if similarity is None:
+        found.append("Similarity was left out.")
+    else:
+        cut = {name: counts for name, counts in similarity["pairs"].items() if counts["truncated"]}
+        found += [
+            f"{name}: the encoder read only the beginning of a text in {counts['truncated']} of "
+            f"{counts['pairs']} pairs."
+            for name, counts in cut.items()
+        ]
+    unasked = {row["judge"] for row in rows if row["judge"] and row["n_scored"] == 0}
+    found += [
+        f"Judge {judge}: no verdict in the store for some metrics; run rejudge judge --judge "
+        f"{judge} first."
+        for judge in sorted(unasked)
+    ]
+    return found
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
