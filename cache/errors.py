@@ -2,7 +2,11 @@
 
 StoreError                 exit code 2
 ├── CanonicalError         a value that has no canonical bytes
-├── RecordError            a line that does not verify
+├── RecordError            a record or a line that does not verify
+├── UnknownRun             a run name that the store does not know
+├── UnknownKey             a key, or the start of one, that the store does not know
+├── RunConflict            one run name for two different runs
+├── ImportFault            a file to import is not what it should be
 └── StoreUnavailable       exit code 3: folder missing, read-only, full, or of a newer schema
 """
 
@@ -20,7 +24,23 @@ class CanonicalError(StoreError):
 
 
 class RecordError(StoreError):
-    """A line does not verify: broken JSON, wrong digest, wrong key."""
+    """A record or a line does not verify: broken JSON, wrong digest, wrong key, wrong type."""
+
+
+class UnknownRun(StoreError):
+    """No run of this name."""
+
+
+class UnknownKey(StoreError):
+    """No record under this key, or several keys start like this."""
+
+
+class RunConflict(StoreError):
+    """The name is taken by a run with another header."""
+
+
+class ImportFault(StoreError):
+    """A file to import does not have the shape of its format."""
 
 
 class StoreUnavailable(StoreError):

@@ -1,10 +1,11 @@
 """A record: one answered request, one JSON line of the store.
 
-    {"key": …, "request": {…}, "outcome": "ok", "response": {…}, "effective": {…}, "usage": {…},
+    {"key": …, "outcome": "ok", "request": {…}, "response": {…}, "effective": {…}, "usage": {…},
      "times": {…}, "producer": {…}, "created": "2026-01-31T12:00:00.000Z", "digest": "…"}
 
 The line carries its own check: ``digest``, always last, is the sha256 of the line's bytes before
-``,"digest"``. So a changed byte anywhere in the line is found without parsing it.
+``,"digest"``. So a changed byte anywhere in the line is found without parsing it; and as key and
+outcome come first, a reader finds both at fixed places.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import Any
 import msgspec
 
 from cache.canonical import sha256_hex
-from cache.errors import RecordError
-from cache.request import Request
+from cache.errors import CanonicalError, RecordError
+from cache.request import Request, key_of_decoded
 
 _TAIL = b',"digest":"'
-_TAIL_SIZE = len(_TAIL) + 64 + len(b'"}')
+#: Bytes at a line's end that its digest does not cover.
+TAIL_SIZE = len(_TAIL) + 64 + len(b'"}')
 
 
 class Outcome(StrEnum):
@@ -81,8 +83,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answered request."""
 
     key: str
-    request: Request
     outcome: Outcome
+    request: Request
     response: Response = Response()
     effective: dict[str, Any] = {}
     """Settings as they really were: rung used, frames and their times, audio chunks, clamping."""
@@ -93,19 +95,52 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """UTC, ISO 8601 with milliseconds and ``Z``."""
 
     def to_line(self) -> bytes:
-        """Return the record as one line without its newline, digest last."""
-        body = _encoder.encode(self)[:-1]
-        return body + _TAIL + sha256_hex(body).encode() + b'"}'
+        """Return the record as one line without its newline, digest last.
+
+        Raises:
+            RecordError: a member has no JSON form (a lone surrogate, a type JSON lacks).
+        """
+        try:
+            encoded = _encoder.encode(self)
+        except (TypeError, ValueError) as error:
+            raise RecordError(f"record {self.key[:12]}… has no JSON form: {error}") from error
+        body = memoryview(encoded)[:-1]  # without the closing brace
+        return b"".join((body, _TAIL, sha256_hex(body).encode(), b'"}'))
+
+    def to_sound_line(self) -> bytes:
+        """Return :meth:`to_line`, checked: what a reader would refuse is refused here.
+
+        Raises:
+            RecordError: the key is not the request's, or a member is not of its type.
+        """
+        try:
+            key = self.request.key()
+        except CanonicalError as error:
+            raise RecordError(f"record {self.key[:12]}…: {error}") from error
+        if key != self.key:
+            raise RecordError(f"key {self.key[:12]}… does not belong to the record's request")
+        line = self.to_line()
+        try:
+            # The request was checked when its key was made.
+            _besides_request.decode(line)
+        except msgspec.MsgspecError as error:
+            raise RecordError(f"record {key[:12]}… would be no record: {error}") from error
+        return line
+
+
+class _BesidesRequest(msgspec.Struct):
+    outcome: Outcome
+    response: Response = Response()
+    effective: dict[str, Any] = {}
+    usage: Usage = Usage()
+    times: Times = Times()
+    producer: Producer = Producer()
+    created: str = ""
 
 
 _encoder = msgspec.json.Encoder()
-
-
-class _Line(Record, frozen=True, kw_only=True, omit_defaults=True):
-    digest: str = ""
-
-
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(Record)
+_besides_request = msgspec.json.Decoder(_BesidesRequest)
 
 
 def verify_line(line: bytes) -> None:
@@ -114,9 +149,9 @@ def verify_line(line: bytes) -> None:
     Raises:
         RecordError: the digest is missing or does not match the line's bytes.
     """
-    if len(line) <= _TAIL_SIZE or not line.endswith(b'"}') or line[-_TAIL_SIZE:-66] != _TAIL:
+    if len(line) <= TAIL_SIZE or not line.endswith(b'"}') or line[-TAIL_SIZE:-66] != _TAIL:
         raise RecordError("the line has no digest at its end: cut off, or not a record")
-    if sha256_hex(line[:-_TAIL_SIZE]).encode() != line[-66:-2]:
+    if sha256_hex(line[:-TAIL_SIZE]).encode() != line[-66:-2]:
         raise RecordError("the digest does not match the line's bytes: the line was changed")
 
 
@@ -127,11 +162,22 @@ def parse_line(line: bytes) -> Record:
         RecordError: the digest, the JSON, a field or the key does not hold.
     """
     verify_line(line)
+    return decode_line(line)
+
+
+def decode_line(line: bytes) -> Record:
+    """Return the record of a line whose digest is known to be right.
+
+    Raises:
+        RecordError: the JSON, a field or the key does not hold.
+    """
     try:
-        found = _decoder.decode(line)
-    except msgspec.MsgspecError as error:
+        record = _decoder.decode(line)
+        key = key_of_decoded(record.request)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(f"the line is no record: {error}") from error
-    record = Record(**{name: getattr(found, name) for name in Record.__struct_fields__})
-    if record.request.key() != record.key:
+    except CanonicalError as error:
+        raise RecordError(f"the line's request has no key: {error}") from error
+    if key != record.key:
         raise RecordError(f"key {record.key[:12]}… does not belong to the record's request")
     return record

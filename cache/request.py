@@ -15,11 +15,13 @@ enter a key: media are named by the sha256 of their bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
 
-from cache.canonical import canonical_bytes, sha256_hex
+from cache.canonical import canonical_bytes, canonical_struct, sha256_hex
+from cache.errors import CanonicalError
 
 #: Members of a request that cannot change the answer. The only ones that are not in the key.
 NOT_IN_KEY = frozenset({"transport"})
@@ -35,8 +37,11 @@ class _Part(
         # 3 and 3.0 are one number of seconds, but two different canonical forms.
         for name in names:
             value = getattr(self, name)
-            if isinstance(value, int) and not isinstance(value, bool):
-                msgspec.structs.force_setattr(self, name, float(value))
+            if value is None or isinstance(value, bool) or (type(value) is float and value):
+                continue
+            if isinstance(value, int | float):
+                # Adding 0.0 turns -0.0, which equals 0.0, into it.
+                msgspec.structs.force_setattr(self, name, float(value) + 0.0)
 
 
 class Text(_Part, frozen=True, kw_only=True, tag="text", tag_field="type"):
@@ -92,6 +97,7 @@ class Preprocessing(_Part, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         self._as_floats("fps")
+        msgspec.structs.force_setattr(self, "ladder", tuple(self.ladder))
 
 
 class Sampling(_Part, frozen=True, kw_only=True):
@@ -114,8 +120,8 @@ class Transport(_Part, frozen=True, kw_only=True):
     concurrency: int | None = None
 
 
-class Request(_Part, frozen=True, kw_only=True):
-    """Everything that determines an answer."""
+class Request(_Part, frozen=True, kw_only=True, dict=True):
+    """Everything that determines an answer. Its key is computed once and kept beside it."""
 
     engine: str
     model: str
@@ -128,17 +134,83 @@ class Request(_Part, frozen=True, kw_only=True):
     sample: int = 0
     transport: Transport = Transport()
 
+    def __post_init__(self) -> None:
+        # A member that equals its default is left out only if it *is* the default: equal requests
+        # must have one form.
+        for name, default in _DEFAULTS:
+            if getattr(self, name) == default:
+                msgspec.structs.force_setattr(self, name, default)
+        if not isinstance(self.messages, tuple):
+            msgspec.structs.force_setattr(self, "messages", tuple(self.messages))
+
     def canonical(self) -> bytes:
         """The bytes whose sha256 is the key.
 
         Raises:
             CanonicalError: ``settings`` or a text holds a value without canonical form.
         """
-        members = msgspec.to_builtins(self)
-        for name in NOT_IN_KEY:
-            members.pop(name, None)
+        return self._canonical(canonical_bytes(self.settings))
+
+    def _canonical(self, settings: bytes) -> bytes:
+        ready = msgspec.Raw(settings) if self.settings else {}
+        quick = msgspec.structs.replace(self, **_LEFT_OUT, settings=ready)
+        found = canonical_struct(quick, self._floats())
+        if found is not None:
+            return found
+        members = msgspec.to_builtins(msgspec.structs.replace(self, **_LEFT_OUT, settings={}))
+        if self.settings:
+            members["settings"] = self.settings
         return canonical_bytes(members)
 
+    def _floats(self) -> Iterator[float | None]:
+        yield self.preprocessing.fps
+        yield self.sampling.temperature
+        yield self.sampling.top_p
+        for message in self.messages:
+            for part in message.parts:
+                if isinstance(part, Media):
+                    yield part.start_s
+                    yield part.end_s
+
     def key(self) -> str:
-        """The request's key: sha256 of :meth:`canonical`, 64 hexadecimal digits."""
-        return sha256_hex(self.canonical())
+        """The request's key: sha256 of :meth:`canonical`, 64 hexadecimal digits.
+
+        Raises:
+            CanonicalError: a member has no canonical form, or is not of its type. What has a key
+                can be stored and read back.
+        """
+        return self._key(from_line=False)
+
+    def _key(self, *, from_line: bool) -> str:
+        # Settings are the one member that can be changed in place.
+        settings = canonical_bytes(self.settings) if self.settings else b""
+        known: tuple[bytes, str] | None = self.__dict__.get("key_of_settings")
+        if known is not None and known[0] == settings:
+            return known[1]
+        canonical = self._canonical(settings)
+        if not from_line:
+            try:
+                _decoder.decode(canonical)
+            except msgspec.MsgspecError as error:
+                raise CanonicalError(f"no key for this request: {error}") from error
+        key = sha256_hex(canonical)
+        self.__dict__["key_of_settings"] = settings, key
+        return key
+
+
+def key_of_decoded(request: Request) -> str:
+    """The key of a request that was read from JSON, and so has members of the right types."""
+    return request._key(from_line=True)
+
+
+_decoder = msgspec.json.Decoder(Request)
+_DEFAULTS: tuple[tuple[str, Any], ...] = tuple(
+    (field.name, field.default)
+    for field in msgspec.structs.fields(Request)
+    if isinstance(field.default, msgspec.Struct)
+)
+_LEFT_OUT: dict[str, Any] = {
+    field.name: field.default
+    for field in msgspec.structs.fields(Request)
+    if field.name in NOT_IN_KEY
+}

@@ -36,3 +36,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     item: str
     key: str
     sample: int = 0
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as it is read back."""
+
+    header: RunHeader
+    lines: tuple[RunLine, ...]

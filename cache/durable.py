@@ -1,0 +1,79 @@
+"""Files that are whole or not there: write beside, fsync, rename.
+
+Locks are not used: a rename within one folder is atomic on local disks, NFS and Lustre.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+SEALED = 0o444
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable, where the file system can."""
+    # Some network file systems refuse to fsync a folder; they write names through anyway.
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """Yield a new name beside ``target``; what is left of it at the end is removed."""
+    temporary = target.parent / f".{uuid.uuid4().hex}.tmp"
+    try:
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def write_file(path: Path, chunks: Iterable[bytes | memoryview], *, mode: int = 0o644) -> None:
+    """Write a whole file durably: it appears under its name complete, or not at all.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with beside(path) as temporary:
+        with temporary.open("xb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), mode)
+        temporary.rename(path)
+    sync_folder(path.parent)
+
+
+def create_exclusive(path: Path, text: str | bytes) -> bool:
+    """Write a whole file unless one of this name exists; say whether it was written.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    with beside(path) as temporary:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # Unlike a rename, a link never replaces what another writer has put there.
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without hard links
+            if path.exists():
+                return False
+            temporary.rename(path)
+    sync_folder(path.parent)
+    return True

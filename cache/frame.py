@@ -1,0 +1,123 @@
+"""The store as a table, one row a key.
+
+    key, outcome, engine, model, revision, sample, text, reasoning, finish_reason, error,
+    input_tokens, output_tokens, decode_s, answer_s, host, job, created
+
+Polars reads the lines itself, so a table costs little more than its own scan of the files. What
+only some records have (settings, messages, what was effective) is read from the record.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from cache.errors import StoreUnavailable
+from cache.order import answer
+from cache.pack import iterate_lines
+
+_TRIES = 5
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cache.store import Store
+
+#: column → (where it stands in a line, its type, its default, which a line leaves out)
+_COLUMNS: dict[str, tuple[str, str, Any]] = {
+    "key": ("key", "String", None),
+    "outcome": ("outcome", "String", None),
+    "engine": ("request.engine", "String", None),
+    "model": ("request.model", "String", None),
+    "revision": ("request.revision", "String", ""),
+    "sample": ("request.sample", "Int64", 0),
+    "text": ("response.text", "String", ""),
+    "reasoning": ("response.reasoning", "String", ""),
+    "finish_reason": ("response.finish_reason", "String", ""),
+    "error": ("response.error", "String", ""),
+    "input_tokens": ("usage.input_tokens", "Int64", None),
+    "output_tokens": ("usage.output_tokens", "Int64", None),
+    "decode_s": ("times.decode_s", "Float64", None),
+    "answer_s": ("times.answer_s", "Float64", None),
+    "host": ("producer.host", "String", ""),
+    "job": ("producer.job", "String", ""),
+    "created": ("created", "String", ""),
+    "_digest": ("digest", "String", None),
+}
+
+
+def make_frame(store: Store) -> pl.DataFrame:
+    """Return one row a key: the record that answers for it.
+
+    Raises:
+        StoreUnavailable: a file cannot be read.
+    """
+    for _ in range(_TRIES):
+        store.refresh()
+        try:
+            return _answers_only(store, _read(store)).drop("_digest")
+        except FileNotFoundError:  # a part was sealed, or a pack joined with others, meanwhile
+            continue
+    raise StoreUnavailable(f"{store.path}: files come and go too fast to read a table of them")
+
+
+def _read(store: Store) -> pl.DataFrame:
+    import polars as pl
+
+    faulty = {fault.file for fault in store.faults}
+    schema = line_schema()
+    pieces: list[pl.LazyFrame] = [pl.LazyFrame(schema=schema)]
+    whole: list[str] = []
+    for file in store.index.files:
+        # An open part may end in half a line, and a damaged file holds what is no record.
+        if file.startswith("packs/") and file not in faulty:
+            whole.append(str(store.path / file))
+        else:
+            data = b"\n".join(line for _, line in iterate_lines(store.path, file, careful=True))
+            if data:
+                pieces.append(pl.read_ndjson(io.BytesIO(data), schema=schema).lazy())
+    if whole:
+        pieces.append(pl.scan_ndjson(whole, schema=schema))
+    return _flat(pl.concat(pieces)).collect()
+
+
+def line_schema() -> dict[str, Any]:
+    """Polars' schema of the members of a line that the table shows."""
+    import polars as pl
+
+    groups: dict[str, Any] = {}
+    for place, kind, _ in _COLUMNS.values():
+        outer, _, inner = place.partition(".")
+        if inner:
+            groups.setdefault(outer, {})[inner] = getattr(pl, kind)
+        else:
+            groups[outer] = getattr(pl, kind)
+    return {
+        name: pl.Struct(found) if isinstance(found, dict) else found
+        for name, found in groups.items()
+    }
+
+
+def _flat(lines: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    columns = []
+    for name, (place, _, default) in _COLUMNS.items():
+        outer, _, inner = place.partition(".")
+        column = pl.col(outer).struct.field(inner) if inner else pl.col(outer)
+        if default is not None:
+            column = column.fill_null(default)
+        columns.append(column.alias(name))
+    return lines.select(columns)
+
+
+def _answers_only(store: Store, frame: pl.DataFrame) -> pl.DataFrame:
+    """Of several records under one key, keep the one that answers for it."""
+    import polars as pl
+
+    several = store.index.repeated()
+    if not several:
+        return frame
+    digests = [answer(found).digest.decode() for found in store.find(several).values()]
+    chosen = frame.filter(pl.col("_digest").is_in(digests)).unique("_digest", maintain_order=True)
+    return pl.concat([frame.filter(~pl.col("key").is_in(several)), chosen])

@@ -1,0 +1,5 @@
+"""Answers that users already have, from other suites' files, as records of this store.
+
+sonic_o1.py      result JSON of the SONIC-O1 suite        omniassist.py   its reply CSV
+lmms_eval.py     sample logs of lmms-eval                 imported.py     what they have in common
+"""

@@ -1,0 +1,126 @@
+"""The folder of a store: where what lies, its schema, and the names of writers.
+
+STORE/
+  format.json                      {"schema": 1, "digest": "sha256"}
+  parts/<host>-<pid>-<uuid>.jsonl  open, one a writer, append only
+  packs/3f/<sha256>.jsonl          sealed, read-only, named by the sha256 of its bytes
+  runs/<name>.jsonl                a run: one line an item
+  media/*.jsonl                    (path, size, mtime_ns) → sha256 of a media file
+  index/                           rebuildable at any time, never the truth
+  quarantine/                      what did not verify, and the later of two answers
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+import uuid
+from pathlib import Path
+
+from cache.durable import create_exclusive
+from cache.errors import StoreUnavailable
+
+SCHEMA = 1
+FOLDERS = ("parts", "packs", "runs", "media", "index", "quarantine")
+
+#: A part of another host that nobody has touched for so long counts as its dead writer's.
+IDLE_S = 24 * 3600.0
+
+_PART_NAME = re.compile(r"(?P<host>.+)-(?P<pid>\d+)-[0-9a-f]{32}\.jsonl")
+
+
+def open_folder(path: Path, *, create: bool) -> None:
+    """Make sure that ``path`` holds a store of our schema, and make one where asked to.
+
+    Raises:
+        StoreUnavailable: no store there, a newer one, or the folder cannot be made or read.
+    """
+    file = path / "format.json"
+    try:
+        if not file.exists():
+            if not create:
+                raise StoreUnavailable(
+                    f"{path} holds no store (no format.json in it). Name another folder, or let "
+                    "`rejudge infer` or `rejudge cache import` make one there."
+                )
+            _refuse_foreign(path)
+            path.mkdir(parents=True, exist_ok=True)
+            create_exclusive(file, json.dumps({"schema": SCHEMA, "digest": "sha256"}) + "\n")
+            for folder in FOLDERS:
+                (path / folder).mkdir(exist_ok=True)
+        found = file.read_bytes()
+    except OSError as error:
+        raise StoreUnavailable(f"{path}: the store cannot be opened: {error}") from error
+    _check_schema(file, found)
+
+
+def _refuse_foreign(path: Path) -> None:
+    # A store made inside somebody's home or project folder would be hard to take out again.
+    if not path.is_dir():
+        return
+    others = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
+    others -= {*FOLDERS, "format.json"}
+    if others:
+        raise StoreUnavailable(
+            f"{path} is no store and not empty (it holds {min(others)!r}). Name a new folder."
+        )
+
+
+def _check_schema(file: Path, found: bytes) -> None:
+    try:
+        form = json.loads(found)
+        schema, digest = form["schema"], form["digest"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreUnavailable(
+            f"{file} is damaged. Restore it; its content is "
+            f'{{"schema": {SCHEMA}, "digest": "sha256"}}.'
+        ) from error
+    if schema != SCHEMA or digest != "sha256":
+        raise StoreUnavailable(
+            f"{file} says schema {schema!r}, digest {digest!r}; this rejudge knows schema "
+            f"{SCHEMA} with sha256. Use the rejudge that wrote the store, or a newer one."
+        )
+
+
+def new_writer() -> str:
+    """A name that no other writer has had: ``<host>-<pid>-<uuid>``."""
+    return f"{_host()}-{os.getpid()}-{uuid.uuid4().hex}"
+
+
+def writer_is_gone(part: Path, *, idle_s: float = IDLE_S) -> bool:
+    """Whether the writer of a part has ended.
+
+    A process of this host is looked up. One of another host cannot be: it counts as gone when the
+    part was not touched for ``idle_s`` seconds. Being wrong loses nothing: a writer notices that
+    its part was sealed and opens another.
+    """
+    named = _PART_NAME.fullmatch(part.name)
+    if named is None:
+        return True
+    if named["host"] == _host():
+        return not _is_running(int(named["pid"]))
+    try:
+        return time.time() - part.stat().st_mtime > idle_s
+    except FileNotFoundError:
+        return True
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "host"
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    try:  # a zombie answers to signals, and writes no more
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2]
+    except OSError:
+        return True
+    return state.split()[:1] != ["Z"]

@@ -1,0 +1,118 @@
+"""Digests of media files, remembered so that a big file is hashed once.
+
+    media/digests.jsonl       what earlier sealings brought together
+    media/<writer>.jsonl      one writer's new digests
+        {"path": …, "size": …, "mtime_ns": …, "sha256": …, "check": …}
+
+A memory, never the truth: a line that does not verify is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from cache.canonical import sha256_hex
+from cache.durable import write_file
+from cache.layout import new_writer, writer_is_gone
+
+#: A file changed within so many seconds may be changed again without its time telling.
+_SETTLED_S = 2.0
+
+
+class _Line(msgspec.Struct, frozen=True):
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    check: str = ""
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        return self.path, self.size, self.mtime_ns
+
+    @property
+    def expected_check(self) -> str:
+        return sha256_hex(repr((*self.place, self.sha256)).encode())[:16]
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class MediaDigests:
+    """Sha256 of files' bytes, by path, size and time of change."""
+
+    def __init__(self, root: Path, *, writable: bool) -> None:
+        self._root = root
+        self._writable = writable
+        self._known: dict[tuple[str, int, int], str] | None = None
+        self._pid = os.getpid()
+        self._file: Path | None = None
+
+    def digest(self, path: Path) -> str:
+        """Sha256 of a file's bytes, 64 hexadecimal digits.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if self._known is None:
+            self._known = {line.place: line.sha256 for line in _read(self._root)}
+        before = path.stat()
+        place = (str(path.resolve()), before.st_size, before.st_mtime_ns)
+        if place in self._known:
+            return self._known[place]
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        after = path.stat()
+        settled = time.time() - before.st_mtime > _SETTLED_S
+        if settled and (after.st_size, after.st_mtime_ns) == place[1:]:
+            self._known[place] = found
+            self._remember(_Line(*place, found))
+        return found
+
+    def _remember(self, line: _Line) -> None:
+        if not self._writable:
+            return
+        if self._file is None or self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._file = self._root / "media" / f"{new_writer()}.jsonl"
+        checked = msgspec.structs.replace(line, check=line.expected_check)
+        # Not being able to remember costs the next process time, nothing else.
+        with contextlib.suppress(OSError), self._file.open("ab", buffering=0) as file:
+            file.write(msgspec.json.encode(checked) + b"\n")
+
+
+def gather_digests(root: Path) -> None:
+    """Bring the digests of ended writers together in ``media/digests.jsonl``.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    ended = [
+        path
+        for path in root.glob("media/[!.]*.jsonl")
+        if path.name != "digests.jsonl" and writer_is_gone(path)
+    ]
+    if ended:
+        lines = {line.place: line for line in _read(root)}
+        data = [msgspec.json.encode(line) + b"\n" for line in lines.values()]
+        write_file(root / "media" / "digests.jsonl", data)
+        for path in ended:
+            path.unlink(missing_ok=True)
+
+
+def _read(root: Path) -> list[_Line]:
+    found: list[_Line] = []
+    for path in root.glob("media/[!.]*.jsonl"):
+        with contextlib.suppress(FileNotFoundError):
+            for data in path.read_bytes().split(b"\n"):
+                with contextlib.suppress(msgspec.MsgspecError):
+                    line = _decoder.decode(data)
+                    if line.check == line.expected_check:
+                        found.append(line)
+    return found
