@@ -108,11 +108,11 @@ def track(rows: Iterable[T], total: int, what: str, every_s: float = 30.0) -> It
         with Progress(*columns, console=console, transient=True) as progress:
             yield from progress.track(rows, total=total, description=what)
         return
-    began = last = time.monotonic()
+    began = last = 0.0
     for done, row in enumerate(rows):
         now = time.monotonic()
         if done == 0:
-            began = now  # loading a model is no measure of its speed
+            began = last = now  # loading a model is no measure of its speed
         elif now - last >= every_s:
             last = now
             left_s = (now - began) / done * (total - done)

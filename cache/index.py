@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cache.fault import Fault
-from cache.lines import Check, key_numbers, key_texts
+from cache.keys import key_texts, sorted_numbers
+from cache.lines import Check
 from cache.live import LiveParts
 from cache.pack import PackContent, list_packs, read_pack
 from cache.quarantine import keep_faults
@@ -102,7 +102,7 @@ class Index:
         asked = list(dict.fromkeys(keys))
         fresh = self._take_note()
         found = {key: [*fresh[key]] for key in asked if key in fresh}
-        order, numbers = _sorted_numbers(asked)
+        order, numbers = sorted_numbers(asked)
         for segment in self._all():
             which, rows = segment.find(numbers)
             places = zip(segment.places(rows), segment.hits(rows).tolist(), strict=True)
@@ -114,7 +114,7 @@ class Index:
         """The distinct keys without a hit, in the order given."""
         asked = list(dict.fromkeys(keys))
         fresh = self._take_note()
-        order, numbers = _sorted_numbers(asked)
+        order, numbers = sorted_numbers(asked)
         hit = np.zeros(len(asked), np.bool_)
         for segment in self._all():
             which, rows = segment.find(numbers)
@@ -296,25 +296,6 @@ class Index:
             if segment.path is not None and joined.path not in (None, segment.path):
                 with contextlib.suppress(OSError):
                     segment.path.unlink()
-
-
-def _sorted_numbers(keys: list[str]) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
-    """The well-formed among the keys as sorted numbers, and where each stands in ``keys``."""
-    digits = "".join(keys)
-    try:
-        well_formed = set(map(len, keys)) == {64} and bytes.fromhex(digits).hex() == digits
-    except ValueError:
-        well_formed = False
-    rows = np.arange(len(keys))
-    if not well_formed:
-        rows = np.array([row for row, key in enumerate(keys) if _is_key(key)], np.intp)
-    numbers = key_numbers(keys if well_formed else [keys[row] for row in rows.tolist()])
-    order = np.argsort(numbers[:, 0])
-    return rows[order], numbers[order]
-
-
-def _is_key(text: str) -> bool:
-    return len(text) == 64 and not text.strip("0123456789abcdef")
 
 
 def _texts(segment: Segment, at: int, end: int) -> list[str]:

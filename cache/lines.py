@@ -12,10 +12,7 @@ next line.
 
 from __future__ import annotations
 
-import bisect
 import hashlib
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from io import BufferedReader, BytesIO, FileIO
@@ -25,7 +22,9 @@ from numpy.typing import NDArray
 
 from cache.errors import RecordError
 from cache.fault import Fault
-from cache.record import TAIL_SIZE, Outcome, decode_line, parse_line
+from cache.keys import key_numbers
+from cache.record import TAIL_SIZE, Outcome, decode_line
+from cache.salvage import salvage
 
 BLOCK = 4 << 20
 
@@ -36,11 +35,8 @@ _OUTCOME_AT = len(_HEAD) + 64
 _NAME_AT = _OUTCOME_AT + len(_OUTCOME)
 _NAME_SIZE = 20
 _SHORTEST = _NAME_AT + _NAME_SIZE + TAIL_SIZE
-_TAIL = re.compile(rb',"digest":"[0-9a-f]{64}"\}')
 
 _HIT = {outcome.value.encode(): outcome.is_hit for outcome in Outcome}
-#: A digest may also sit deep inside a record's own texts: so many are tried as a record's end.
-_ENDS_TRIED = 8
 
 _NIBBLE = np.full(256, 255, np.uint8)
 for _value, _digit in enumerate(b"0123456789abcdef"):
@@ -175,7 +171,7 @@ def _read_block(data: memoryview, name: str, check: Check, at: Position) -> tupl
     blocks = [chosen]
     for row in odd.tolist():
         piece = bytes(data[starts[row] : ends[row]])
-        blocks.append(_salvage(piece, name, at.line + row, at.offset + int(starts[row])))
+        blocks.append(_salvaged(piece, name, at.line + row, at.offset + int(starts[row])))
     return Lines.join(blocks).in_order(), after
 
 
@@ -220,18 +216,6 @@ def _numbers(digits: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return octets.view(">u8").astype(np.uint64)
 
 
-def key_numbers(keys: list[str]) -> NDArray[np.uint64]:
-    """Keys as (n, 4) numbers, as :class:`Lines` holds them."""
-    octets = bytes.fromhex("".join(keys))
-    return np.frombuffer(octets, ">u8").astype(np.uint64).reshape(-1, 4)
-
-
-def key_texts(numbers: NDArray[np.uint64]) -> list[str]:
-    """The inverse of :func:`key_numbers`."""
-    digits = numbers.astype(">u8").tobytes().hex()
-    return [digits[at : at + 64] for at in range(0, len(digits), 64)]
-
-
 def _drop_changed(
     data: memoryview,
     view: NDArray[np.uint8],
@@ -261,66 +245,12 @@ def _drop_changed(
                 sound[row] = False
 
 
-def _salvage(piece: bytes, name: str, line: int, offset: int) -> Lines:
-    """Take the records out of a line that is none, and report the rest of it."""
-    found: list[tuple[int, int]] = []
-    faults: list[Fault] = []
-    at = 0
-    for start, end in _records_within(piece):
-        if piece[at:start]:
-            faults.append(Fault(name, line, offset + at, _reason(piece[at:start]), piece[at:start]))
-        found.append((start, end))
-        at = end
-    if piece[at:]:
-        faults.append(Fault(name, line, offset + at, _reason(piece[at:]), piece[at:]))
-    elif len(found) > 1:
-        # Nothing is lost, but somebody wrote past the rules: one object a line.
-        faults.append(Fault(name, line, offset, f"{len(found)} records on one line", piece))
-    records = [decode_line(piece[start:end]) for start, end in found]
+def _salvaged(piece: bytes, name: str, line: int, offset: int) -> Lines:
+    found, faults = salvage(piece, name, line, offset)
     return Lines(
-        key_numbers([record.key for record in records]),
-        np.array([offset + start for start, _ in found], np.uint64),
-        np.array([end - start for start, end in found], np.uint32),
-        np.array([record.outcome.is_hit for record in records], np.bool_),
+        key_numbers([record.key for _, _, record in found]),
+        np.array([offset + start for start, _, _ in found], np.uint64),
+        np.array([end - start for start, end, _ in found], np.uint32),
+        np.array([record.outcome.is_hit for _, _, record in found], np.bool_),
         tuple(faults),
     )
-
-
-def _records_within(piece: bytes) -> Iterator[tuple[int, int]]:
-    if _is_record(piece):
-        yield 0, len(piece)
-        return
-    starts = [match.start() for match in re.finditer(re.escape(_HEAD), piece)]
-    ends = [match.end() for match in _TAIL.finditer(piece)]
-    after = 0
-    for start in starts:
-        if start < after:
-            continue
-        nearest = bisect.bisect_right(ends, start)
-        for end in ends[nearest : nearest + _ENDS_TRIED]:
-            if _is_record(piece[start:end]):
-                yield start, end
-                after = end
-                break
-
-
-def _is_record(piece: bytes) -> bool:
-    try:
-        parse_line(piece)
-    except RecordError:
-        return False
-    return True
-
-
-def _reason(piece: bytes) -> str:
-    try:
-        parse_line(piece)
-    except RecordError as error:
-        reason = str(error)
-    else:
-        reason = "not a record on a line of its own"
-    try:
-        piece.decode("utf-8")
-    except UnicodeDecodeError as error:
-        reason += f"; not UTF-8 at its byte {error.start}"
-    return reason

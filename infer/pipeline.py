@@ -156,11 +156,14 @@ def start_ray() -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Ray keeps its own logs in its session folder; on the terminal they get in the way.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    # Workers must import rejudge's packages from where the driver found them.
-    root = str(Path(__file__).parent.parent)
-    options: dict[str, Any] = {"runtime_env": {"env_vars": {"PYTHONPATH": _with(root)}}}
-    if "RAY_ADDRESS" not in os.environ:
-        options |= {"num_cpus": len(os.sched_getaffinity(0)), "include_dashboard": False}
+    # Workers must import rejudge's packages from where the driver found them. Processes that Ray
+    # starts here inherit the environment; a runtime_env would start each of them a second time.
+    path = _with(str(Path(__file__).parent.parent))
+    options: dict[str, Any] = {"num_cpus": len(os.sched_getaffinity(0)), "include_dashboard": False}
+    if "RAY_ADDRESS" in os.environ:
+        options = {"runtime_env": {"env_vars": {"PYTHONPATH": path}}}
+    else:
+        os.environ["PYTHONPATH"] = path
     ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cache.lines
-from cache.lines import Check, Lines, Position, key_numbers, key_texts, read_lines
+from cache.keys import key_numbers, key_texts
+from cache.lines import Check, Lines, Position, read_lines
 from cache.record import Outcome, parse_line
 from cache.segment import Segment, Stamp
 from tests.builders import store_record, store_records
