@@ -17,11 +17,15 @@ check: $(VENV)/.dev  ## format, lint, types, floors
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-perf: $(VENV)/.dev  ## benchmarks; each prints its ratio to a peer measured in the same run
+perf: $(VENV)/.perf  ## benchmarks; each prints its ratio to a peer measured in the same run
 	set -e; for file in tests/perf/perf_*.py; do $(BIN)/python -m tests.perf.$$(basename $$file .py); done
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) demo-out build dist
+
+$(VENV)/.perf: pyproject.toml $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[demo,dev,perf]'
+	touch $@
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
