@@ -1,7 +1,7 @@
 """What an engine is: it answers requests whose media are prepared.
 
 One file each in ``infer/engines/``, named like the engine; it has a ``create(card)`` that loads
-the model and returns an object with the one method of :class:`Engine`. A card may also name a
+the model and returns an object with the methods of :class:`Engine`. A card may also name a
 module of the user's own (``mypackage.engine``).
 """
 
@@ -41,6 +41,10 @@ class Engine(Protocol):
         A failure that belongs to the request (too long, refused, filtered) is an answer with its
         outcome. Whatever is raised becomes an ``infra_error``, tried again by the next run.
         """
+        ...
+
+    def close(self) -> None:
+        """End what would outlive the process, such as processes of the engine's own."""
         ...
 
 

@@ -81,6 +81,9 @@ class EngineActor:
         self._engine = create_engine(msgspec.convert(card, ModelCard))
         self._producer = producer()
 
+    def __del__(self) -> None:
+        self._engine.close()
+
     async def __call__(self, batch: dict[str, Any]) -> AsyncIterator[dict[str, list[bytes]]]:
         """Answer a batch of prepared rows; yield a row for each as it ends."""
         pairs = zip(batch["planned"], batch["prepared"], strict=True)

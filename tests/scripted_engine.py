@@ -39,6 +39,9 @@ class ScriptedEngine:
             raise RuntimeError("the scripted failure")
         return Answer(Outcome.OK, Response(text=f"echo: {question}", finish_reason="stop"))
 
+    def close(self) -> None:
+        pass
+
 
 def create(card: ModelCard) -> ScriptedEngine:
     return ScriptedEngine(card.settings)

@@ -66,6 +66,9 @@ class CaptionsEngine:
         answer = self._answer(asked, cues, prepared)
         return Answer(Outcome.OK, Response(text=json.dumps(answer), finish_reason="stop"))
 
+    def close(self) -> None:
+        """Nothing outlives the process."""
+
     def _answer(self, asked: Asked, cues: tuple[Cue, ...], prepared: Prepared) -> dict[str, Any]:
         if asked.questions:
             segment = asked.segment or Segment(0.0, prepared.end_s)

@@ -30,6 +30,9 @@ class ChanceEngine:
         guess = _guess(read_asked(request), prepared, generator)
         return Answer(Outcome.OK, Response(text=json.dumps(guess), finish_reason="stop"))
 
+    def close(self) -> None:
+        """Nothing outlives the process."""
+
 
 def create(card: ModelCard) -> ChanceEngine:
     """Return the engine; it has nothing to load."""
