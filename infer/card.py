@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,10 +21,10 @@ MODELS = Path(__file__).parent / "models"
 class Resources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one engine actor takes, and how many there may be."""
 
-    cpus: float = 1.0
-    gpus: float = 0.0
-    actors: int = 1
-    concurrency: int = 8
+    cpus: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    gpus: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    actors: Annotated[int, msgspec.Meta(ge=1)] = 1
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] = 8
     """Requests that one actor works on at a time."""
 
 
@@ -67,9 +67,29 @@ def load_card(name: str) -> ModelCard:
     try:
         card = msgspec.convert(tomllib.loads(path.read_text("utf-8")), ModelCard)
         check_modality(card.modality)
+        _check_positive(card.preprocessing)
+        _check_frames(card)
         return card
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise CardError(f"{path}: {error}; see CONTRIBUTING on model cards") from error
+    except (
+        tomllib.TOMLDecodeError,
+        UnicodeDecodeError,
+        msgspec.ValidationError,
+        CardError,
+    ) as error:
+        raise CardError(f"{path}: {error}; see docs/inference.md on model cards") from error
+
+
+def _check_positive(asked: Preprocessing) -> None:
+    for name in ("frames", "fps", "shorter_edge_px", "sample_rate_hz"):
+        value = getattr(asked, name)
+        if value is not None and value <= 0:
+            raise CardError(f"preprocessing.{name} is {value}: expected more than 0")
+
+
+def _check_frames(card: ModelCard) -> None:
+    asked = card.preprocessing
+    if "video" in card.modality and asked.frames is None and asked.fps is None:
+        raise CardError("preprocessing must say how many frames to take: frames, fps or both")
 
 
 def check_modality(modality: str) -> str:

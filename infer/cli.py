@@ -27,7 +27,12 @@ _TASKS = ("summary", "empathic", "choice", "localization", "assistant")
 @click.option("--shard", default="1/1", metavar="k/n", help="Answer only the k-th of n parts.")
 @click.option("--frames", type=click.IntRange(1), help="At most so many frames a segment.")
 @click.option("--modality", help="Media given to the model, for example video+audio.")
-@click.option("--samples", type=click.IntRange(1), default=1, help="Answers for each item.")
+@click.option(
+    "--samples",
+    type=click.IntRange(1),
+    default=1,
+    help="Answers for each item; another number is another --run.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first so many prompts.")
 @click.option("--prompts", type=click.Path(path_type=Path), help="Folder of your own templates.")
 @click.option("--skip-absent-media", is_flag=True, help="Leave out items whose media are absent.")
@@ -87,20 +92,19 @@ def _text(summary: Summary, *, dry_run: bool) -> str:
         f"{summary.cached} cached, {summary.pending} pending",
     ]
     if not dry_run:
-        ended = ", ".join(f"{n} {outcome}" for outcome, n in sorted(summary.outcomes.items()))
         rate = f", {summary.called / summary.seconds:.1f}/s" if summary.called else ""
-        lines.append(
-            f"{summary.called} engine calls in {summary.seconds:.1f} s{rate}"
-            + (f": {ended}" if ended else "")
-        )
+        lines.append(f"{summary.called} engine calls in {summary.seconds:.1f} s{rate}")
+    if summary.outcomes:
+        stand = ", ".join(f"{n} {outcome}" for outcome, n in sorted(summary.outcomes.items()))
+        lines.append(f"of {summary.requested} requests: {stand}")
     if len(summary.nodes) > 1:
         spread = ", ".join(f"{node} {n}" for node, n in sorted(summary.nodes.items()))
         lines.append(f"spread over nodes: {spread}")
     if summary.absent_media:
         lines.append(f"{len(summary.absent_media)} media file(s) absent, their items left out")
-    if summary.first_error:
-        lines.append(f"first failure: {summary.first_error}")
+    if summary.first_failure:
+        lines.append(f"first failure: {summary.first_failure}")
     if summary.interrupted:
-        lines.append("interrupted; the same command goes on from here")
+        lines.append(f"interrupted by {summary.interrupted}; the same command goes on from here")
     lines.append(f"store: {summary.store}")
     return "\n".join(lines)

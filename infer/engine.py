@@ -1,21 +1,24 @@
 """What an engine is: it answers requests whose media are prepared.
 
-One file each in ``infer/engines/``, named like the engine; it has a ``create(card)`` that loads
-the model and returns an object with the methods of :class:`Engine`. A card may also name a
-module of the user's own (``mypackage.engine``).
+One file each in ``infer/engines/``, named like the engine. It has a ``create(card)`` that loads the
+model and returns an object with the methods of :class:`Engine`. Where it needs packages, it has
+``NEEDS``: package → the extra that brings it. A card may also name a module of the user's own
+(``mypackage.engine``).
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 from cache.record import Outcome, Response, Usage
 from cache.request import Request
 from infer.card import ModelCard
-from infer.errors import CardError
+from infer.errors import CardError, FeatureMissing
 from infer.media.decode import Prepared
 
 _ENGINES = Path(__file__).parent / "engines"
@@ -48,23 +51,50 @@ class Engine(Protocol):
         ...
 
 
+def require_engine(card: ModelCard) -> None:
+    """Check, before anything starts, that a card's engine exists and its packages are installed.
+
+    Raises:
+        CardError: no engine or module of this name.
+        FeatureMissing: a package that it needs, or Ray, is not installed.
+    """
+    module = _module(card)
+    needs: dict[str, str] = {"ray": "infer", **getattr(module, "NEEDS", {})}
+    for package, extra in needs.items():
+        if not _is_installed(package):
+            raise FeatureMissing(
+                f"engine {card.engine!r} needs the package {package}: "
+                f"pip install 'rejudge[{extra}]' (scoring does not need it)"
+            )
+
+
 def create_engine(card: ModelCard) -> Engine:
     """Load the engine that a card names.
 
     Raises:
         CardError: no engine or module of this name.
-        FeatureMissing: the engine's package or checkpoint is not there.
+        FeatureMissing: the engine's checkpoint is not there.
     """
-    known = sorted(path.stem for path in _ENGINES.glob("[!_]*.py"))
+    engine: Engine = _module(card).create(card)
+    return engine
+
+
+def _module(card: ModelCard) -> ModuleType:
     name = card.engine if "." in card.engine else f"infer.engines.{card.engine}"
     try:
-        module = importlib.import_module(name)
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not name.startswith(error.name):
             raise
+        known = sorted(path.stem for path in _ENGINES.glob("[!_]*.py"))
         raise CardError(
             f"model card {card.name!r}: no engine {card.engine!r}; there are: {', '.join(known)}; "
             "or the dotted name of a module of your own"
         ) from error
-    engine: Engine = module.create(card)
-    return engine
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # a module that was blocked or half loaded has no spec
+        return False

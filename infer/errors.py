@@ -36,5 +36,17 @@ class FeatureMissing(InferError):
     exit_code = 3
 
 
+class EngineFailed(InferError):
+    """The engine did not start in its worker."""
+
+    exit_code = 3
+
+
+class RayLost(InferError):
+    """Ray, or the node it ran on, ended under the job."""
+
+    exit_code = 75
+
+
 class DecodeError(Exception):
     """A media file, or the asked stretch of it, cannot be decoded."""

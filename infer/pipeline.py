@@ -25,7 +25,7 @@ from cache.record import Outcome, Producer, Record, Response, Times
 from cache.store import Store
 from infer.card import ModelCard
 from infer.engine import Answer, create_engine
-from infer.errors import FeatureMissing
+from infer.errors import EngineFailed, FeatureMissing, RayLost
 from infer.media.decode import Prepared, prepare
 from infer.plan import Planned
 
@@ -50,10 +50,12 @@ class Done:
 def run_pipeline(planned: list[Planned], card: ModelCard, store_path: Path) -> Iterator[Done]:
     """Ask the planned requests; yield each as soon as its record is stored.
 
-    Ray must be running (:func:`start_ray`). The rows come in the order in which they end.
+    Ray must be running (``cluster.start_ray``). The rows come in the order in which they end.
 
     Raises:
         FeatureMissing: the cluster cannot hold one engine actor and one decoding task.
+        EngineFailed: the engine did not start.
+        RayLost: Ray ended.
     """
     import ray
     from ray.data import ActorPoolStrategy
@@ -69,8 +71,15 @@ def run_pipeline(planned: list[Planned], card: ModelCard, store_path: Path) -> I
         num_cpus=card.resources.cpus,
         num_gpus=card.resources.gpus or None,
     )
-    for row in answered.iter_rows():
-        yield msgspec.json.decode(row["done"], type=Done)
+    try:
+        for row in answered.iter_rows():
+            yield msgspec.json.decode(row["done"], type=Done)
+    except (ray.exceptions.RayActorError, ray.exceptions.RayTaskError) as error:
+        raise EngineFailed(
+            f"the engine of model {card.name!r} did not start or stay up: {_last_line(error)}"
+        ) from error
+    except ray.exceptions.RayError as error:
+        raise RayLost(f"Ray ended under the job: {_last_line(error)}") from error
 
 
 class EngineActor:
@@ -115,7 +124,7 @@ class EngineActor:
             usage=answer.usage,
             times=Times(decode_s=prepared.decode_s, answer_s=time.perf_counter() - began),
             producer=self._producer,
-            created=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            created=created_now(),
         )
         self._store.put(record)
         return record
@@ -142,36 +151,9 @@ def _done(record: Record) -> Done:
     )
 
 
-def start_ray() -> None:
-    """Join the cluster that ``RAY_ADDRESS`` names, else start one on this machine.
-
-    Raises:
-        FeatureMissing: Ray is not installed.
-    """
-    try:
-        import ray
-    except ImportError as error:
-        raise FeatureMissing(
-            "inference needs Ray: pip install 'rejudge[infer]' (scoring does not need it)"
-        ) from error
-    if ray.is_initialized():
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Ray keeps its own logs in its session folder; on the terminal they get in the way.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    # Workers must import rejudge's packages from where the driver found them. Processes that Ray
-    # starts here inherit the environment; a runtime_env would start each of them a second time.
-    path = _with(str(Path(__file__).parent.parent))
-    options: dict[str, Any] = {"num_cpus": len(os.sched_getaffinity(0)), "include_dashboard": False}
-    if "RAY_ADDRESS" in os.environ:
-        options = {"runtime_env": {"env_vars": {"PYTHONPATH": path}}}
-    else:
-        os.environ["PYTHONPATH"] = path
-    ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+def created_now() -> str:
+    """Return the time as records carry it: UTC, ISO 8601 with milliseconds and ``Z``."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def producer() -> Producer:
@@ -214,6 +196,7 @@ def _require(card: ModelCard) -> None:
             )
 
 
-def _with(root: str) -> str:
-    old = os.environ.get("PYTHONPATH", "")
-    return f"{root}{os.pathsep}{old}" if old else root
+def _last_line(error: Exception) -> str:
+    # Ray's messages carry whole tracebacks; what happened stands in their last line.
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -113,11 +113,11 @@ def make_plan(
     return Plan(tuple(planned.values()), tuple(lines), tuple(absent))
 
 
-def pending(plan: Plan, store: Store, shard: Shard) -> tuple[list[Planned], int]:
-    """Return this shard's requests that the store cannot answer, and how many the shard holds."""
+def pending(plan: Plan, store: Store, shard: Shard) -> tuple[list[Planned], list[Planned]]:
+    """Return this shard's requests: those that the store cannot answer, and all of them."""
     requested = [planned for planned in plan.requests if shard.holds(planned.key)]
     missing = set(store.missing(planned.key for planned in requested))
-    return [planned for planned in requested if planned.key in missing], len(requested)
+    return [planned for planned in requested if planned.key in missing], requested
 
 
 def _request(messages: tuple[Message, ...], card: ModelCard, sample: int) -> Request:

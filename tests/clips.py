@@ -39,11 +39,16 @@ def make_clip(
     rate: int = 25,
     times_s: list[float] | None = None,
     tone_hz: float | None = 440.0,
+    index_first: bool = False,
 ) -> Path:
-    """Write a clip; frame i shows i and is shown at ``times_s[i]`` (i / rate by default)."""
+    """Write a clip; frame i shows i and is shown at ``times_s[i]`` (i / rate by default).
+
+    ``index_first`` puts the index ahead of the media, as files made for streaming have it.
+    """
     base = Fraction(1, 12_800)
     times_s = times_s or [number / rate for number in range(frames)]
-    with av.open(str(path), "w") as container:
+    flags = {"movflags": "faststart"} if index_first else {}
+    with av.open(str(path), "w", options=flags) as container:
         video = container.add_stream(codec, rate=rate, options={"g": "50", **(options or {})})
         video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         video.codec_context.time_base = base

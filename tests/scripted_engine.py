@@ -35,6 +35,8 @@ class ScriptedEngine:
         fatal = self._script.get("die_on_call")
         if call == fatal:
             os._exit(1)
+        if call == self._script.get("refuse_on_call"):
+            return Answer(Outcome.REFUSED, Response(error="the scripted refusal"))
         if call == self._script.get("raise_on_call"):
             raise RuntimeError("the scripted failure")
         return Answer(Outcome.OK, Response(text=f"echo: {question}", finish_reason="stop"))
@@ -44,6 +46,8 @@ class ScriptedEngine:
 
 
 def create(card: ModelCard) -> ScriptedEngine:
+    if card.settings.get("broken"):
+        raise RuntimeError("the scripted engine does not start")
     return ScriptedEngine(card.settings)
 
 

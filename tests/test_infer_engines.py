@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cache.record import Outcome
 from cache.request import Media, Message, Request, Text
-from infer.card import load_card, names
+from infer.card import MODELS, load_card, names
 from infer.engine import Engine, create_engine
 from infer.errors import CardError, UnknownModel
 from infer.media.captions import Cue
@@ -125,6 +126,17 @@ def test_a_card_with_a_wrong_field_names_file_and_field(tmp_path: Any) -> None:
     path.write_text('name = "mine"\nengine = "chance"\nframes = 3\n')
 
     with pytest.raises(CardError, match=r"mine\.toml"):
+        load_card(str(path))
+
+
+@pytest.mark.parametrize(
+    "line", ["preprocessing.frames = -8", "preprocessing.fps = 0", "resources.concurrency = 0"]
+)
+def test_a_card_asks_for_more_than_nothing(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{line}\n{(MODELS / 'chance.toml').read_text().partition(chr(10) + '[')[0]}\n")
+
+    with pytest.raises(CardError, match=line.partition(".")[2].split()[0]):
         load_card(str(path))
 
 

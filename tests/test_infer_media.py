@@ -152,6 +152,20 @@ def test_a_file_cut_before_its_index_is_a_decode_error(tmp_path: Path) -> None:
     assert "cut.mp4" in prepare(*_request(path, "video", 0.0, 4.0)).error
 
 
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_a_half_downloaded_file_is_a_decode_error_where_it_is_cut(
+    kind: str, tmp_path: Path
+) -> None:
+    whole = make_clip(tmp_path / "whole.mp4", index_first=True)  # 8 s
+    path = tmp_path / "half.mp4"
+    path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+
+    before, across = (prepare(*_request(path, kind, *times)) for times in ((0, 1), (0, 8)))
+
+    assert before.error == ""
+    assert "half.mp4" in across.error
+
+
 def test_a_segment_beyond_the_end_is_clamped_and_says_so(tmp_path: Path) -> None:
     path = make_clip(tmp_path / "clip.mp4", frames=100)
 

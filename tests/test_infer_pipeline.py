@@ -64,7 +64,7 @@ def test_one_failing_request_is_recorded_and_is_the_only_one_asked_again(tmp_pat
     repaired = infer(tmp_path, card)
 
     assert failed["outcomes"]["infra_error"] == 1
-    assert "the scripted failure" in failed["first_error"]
+    assert "the scripted failure" in failed["first_failure"]
     assert repaired["called"] == 1
     assert len(set(calls(log))) == len(calls(log)) - 1
 
@@ -110,10 +110,51 @@ def test_a_terminated_run_says_that_it_can_go_on(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=60)
 
     assert process.returncode == 75
-    assert json.loads(out)["interrupted"] is True
+    stopped = json.loads(out)
+    assert stopped["interrupted"]
+    assert stopped["called"] == stopped["outcomes"]["ok"] >= 2
     again = infer(tmp_path, card)
     assert again["cached"] + again["called"] == again["requested"]
     assert again["cached"] >= 2
+
+
+def test_a_failure_that_a_repeat_would_not_change_is_told_again_by_the_next_run(
+    tmp_path: Path,
+) -> None:
+    card, _ = write_card(tmp_path, refuse_on_call=3)
+
+    first = infer(tmp_path, card, expect=1)
+    again = infer(tmp_path, card, expect=1)
+
+    assert first["outcomes"]["refused"] == again["outcomes"]["refused"] == 1
+    assert again["called"] == 0
+    assert "the scripted refusal" in again["first_failure"]
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--json"])
+def test_an_unknown_engine_is_refused_before_anything_is_written(
+    option: str, tmp_path: Path
+) -> None:
+    card, _ = write_card(tmp_path)
+    card.write_text(card.read_text().replace("tests.scripted_engine", "nope"))
+
+    process = start(tmp_path, card, option)
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 2
+    assert "there are: captions, chance" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_engine_that_does_not_start_is_one_message(tmp_path: Path) -> None:
+    card, _ = write_card(tmp_path, broken=True)
+
+    process = start(tmp_path, card)
+    _, err = process.communicate(timeout=120)
+
+    assert process.returncode == 3
+    assert "the scripted engine does not start" in err
 
 
 def test_a_dry_run_counts_and_calls_nothing(tmp_path: Path) -> None:
@@ -123,7 +164,7 @@ def test_a_dry_run_counts_and_calls_nothing(tmp_path: Path) -> None:
 
     assert summary["pending"] == summary["requested"] > 20
     assert calls(log) == []
-    assert Store(tmp_path / "store").runs() == []
+    assert not (tmp_path / "store").exists()
 
 
 def test_more_actors_than_the_machine_holds_are_refused_with_numbers(tmp_path: Path) -> None:

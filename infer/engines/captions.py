@@ -29,11 +29,11 @@ from infer.asked import Asked, read_asked
 from infer.card import ModelCard
 from infer.checkpoint import resolve
 from infer.engine import Answer
-from infer.errors import FeatureMissing
 from infer.media.captions import Cue
 from infer.media.decode import Prepared
 from infer.relation import split_question
 
+NEEDS = {"sentence_transformers": "embed"}
 _NO_EVIDENCE = "not enough evidence"
 #: Below this cosine between a question and its best window, the captions do not speak of it.
 _EVIDENCE_FLOOR = 0.2
@@ -160,14 +160,10 @@ def create(card: ModelCard) -> CaptionsEngine:
     """Load the sentence encoder that the card names.
 
     Raises:
-        FeatureMissing: sentence-transformers or the weights are not installed.
+        FeatureMissing: the weights are not there, or are others.
     """
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise FeatureMissing(
-            "the captions engine needs sentence-transformers: pip install 'rejudge[embed]'"
-        ) from error
+    from sentence_transformers import SentenceTransformer
+
     return CaptionsEngine(
         SentenceTransformer(resolve(card.checkpoint, card.revision), device="cpu")
     )

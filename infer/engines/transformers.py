@@ -20,8 +20,10 @@ from infer.card import ModelCard
 from infer.chat import Chat, make_chat
 from infer.checkpoint import resolve
 from infer.engine import Answer
-from infer.errors import CardError, FeatureMissing
+from infer.errors import CardError
 from infer.media.decode import Prepared
+
+NEEDS = {"torch": "infer", "transformers": "infer"}
 
 
 class TransformersEngine:
@@ -95,16 +97,11 @@ def create(card: ModelCard) -> TransformersEngine:
     """Load the checkpoint with the class that the card names.
 
     Raises:
-        FeatureMissing: transformers or torch is not installed.
         CardError: transformers has no such class.
     """
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise FeatureMissing(
-            "the transformers engine needs transformers and torch: pip install 'rejudge[infer]'"
-        ) from error
+    import torch
+    import transformers
+
     name = card.settings.get("model_class", "AutoModelForImageTextToText")
     model_class = getattr(transformers, name, None)
     if model_class is None:

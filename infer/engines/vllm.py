@@ -21,9 +21,10 @@ from infer.card import ModelCard
 from infer.chat import Chat, make_chat
 from infer.checkpoint import resolve
 from infer.engine import Answer
-from infer.errors import FeatureMissing
 from infer.media.decode import Prepared
 from infer.media.frames import Frames
+
+NEEDS = {"vllm": "vllm"}
 
 
 class VllmEngine:
@@ -74,17 +75,10 @@ class VllmEngine:
 
 
 def create(card: ModelCard) -> VllmEngine:
-    """Start vLLM with the card's checkpoint.
-
-    Raises:
-        FeatureMissing: vLLM is not installed.
-    """
-    try:
-        from vllm.engine.arg_utils import AsyncEngineArgs
-        from vllm.v1.engine.async_llm import AsyncLLM
-    except ImportError as error:
-        raise FeatureMissing("the vllm engine needs vLLM: pip install 'rejudge[vllm]'") from error
+    """Start vLLM with the card's checkpoint."""
     from transformers import AutoProcessor
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
 
     where = resolve(card.checkpoint)
     revision = card.revision if card.revision and where == card.checkpoint else None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infer.errors import DecodeError
-from infer.media.index import FrameIndex, decoder_for, read_index
+from infer.media.index import FrameIndex, decoder_for, read_index, require_whole
 from infer.media.probe import Probe, open_media
 
 Floats = NDArray[np.float64]
@@ -67,6 +67,7 @@ def read_frames(
         raise DecodeError(f"{path}: no video track")
     size = scaled_size(probed.width, probed.height, shorter_edge_px)
     index = read_index(path, probed)
+    require_whole(path, index, times_s)
     indices = index.at(times_s)
     decoder = decoder_for(probed, index)
     if decoder == "decord":

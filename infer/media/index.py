@@ -21,6 +21,10 @@ from infer.media.probe import Probe, open_media
 DECORD_CODECS = frozenset({"h264", "vp9", "av1"})
 
 
+#: A track that is shorter than it claims by more than this was cut off.
+CUT_S = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class FrameIndex:
     """When frames are shown."""
@@ -31,6 +35,10 @@ class FrameIndex:
     """(n_frames,), the same in seconds on the media's clock."""
     keys: NDArray[np.int64]
     """Times of the key frames, ascending, in the stream's time base."""
+    end_s: float
+    """When the last frame that the file really holds ends."""
+    claimed_end_s: float
+    """When the track ends by its own account; minus infinity where it does not say."""
     closed: bool
     """No frame is shown before a key frame that is stored ahead of it, and none is hidden."""
 
@@ -39,6 +47,20 @@ class FrameIndex:
         # A microsecond absorbs rounding; before the first frame a player shows the first.
         shown = np.searchsorted(self.shown_s, times_s + 1e-6, side="right") - 1
         return np.unique(np.clip(shown, 0, len(self.shown_s) - 1))
+
+
+def require_whole(path: Path, index: FrameIndex, times_s: NDArray[np.float64]) -> None:
+    """Refuse times that the track claims to have and the file does not.
+
+    Raises:
+        DecodeError: the file was cut off before one of ``times_s``.
+    """
+    lacking = index.claimed_end_s - index.end_s
+    if lacking > CUT_S and float(times_s.max()) > index.end_s + CUT_S:
+        raise DecodeError(
+            f"{path}: the file is cut off: its video ends at {index.end_s:.2f} s of the "
+            f"{index.claimed_end_s:.2f} s that it claims; fetch it again"
+        )
 
 
 def read_index(path: Path, probed: Probe) -> FrameIndex:
@@ -62,7 +84,7 @@ def _read_index(path: Path, probed: Probe, mtime_ns: int) -> FrameIndex:
 
     pts: list[int] = []
     keys: list[int] = []
-    closed = True
+    closed, last = True, 0
     with open_media(path) as container:
         stream = container.streams.video[0]
         try:
@@ -71,11 +93,15 @@ def _read_index(path: Path, probed: Probe, mtime_ns: int) -> FrameIndex:
                     continue
                 closed &= not packet.is_discard and (not keys or packet.pts >= keys[-1])
                 pts.append(packet.pts)
+                last = max(last, packet.pts + (packet.duration or 0))
                 if packet.is_keyframe:
                     keys.append(packet.pts)
         except av.error.FFmpegError as error:
             raise DecodeError(f"{path}: {error}") from error
         base = float(stream.time_base)
+        claimed_s = -np.inf
+        if stream.duration:
+            claimed_s = ((stream.start_time or 0) + stream.duration) * base - probed.start_s
     if not pts:
         raise DecodeError(f"{path}: the video track holds no frame")
     ordered = np.unique(np.array(pts, dtype=np.int64))
@@ -83,5 +109,7 @@ def _read_index(path: Path, probed: Probe, mtime_ns: int) -> FrameIndex:
         pts=ordered,
         shown_s=ordered.astype(np.float64) * base - probed.start_s,
         keys=np.array(sorted(keys), dtype=np.int64),
+        end_s=last * base - probed.start_s,
+        claimed_end_s=claimed_s,
         closed=closed and len(ordered) == len(pts),
     )
