@@ -2,13 +2,15 @@
 
 Sub-commands live in each package's ``cli`` module and are imported when they are called, so
 ``rejudge --help`` imports none of the heavy packages. Exit codes: 0 done, 1 some items failed,
-2 usage or bad input, 3 something needed is missing, 75 interrupted and resumable.
+2 usage or bad input, 3 something needed is missing, 75 interrupted and resumable. With ``--json``
+an error is an object on stdout too: ``{"error": "...", "exit_code": 3}``.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +22,9 @@ import click
 __version__ = "0.1.0"
 
 T = TypeVar("T")
+
+#: In a context's ``meta``: whether ``--json`` is among the arguments, for options that exit early.
+AS_JSON = "rejudge.as_json"
 
 #: name → (module:attribute, one line of help). Shown by ``rejudge --help`` without an import.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -37,6 +42,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 class LazyGroup(click.Group):
     """A click group that imports a sub-command when it is called, not when it is listed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse empty values, which a script's unset variable leaves behind.
+
+        As a folder, an empty text would be the current one.
+        """
+        for before, arg in zip(["", *args], args, strict=False):
+            name = before if before.startswith("-") else "an argument"
+            if not arg.strip():
+                ctx.fail(f"the value of {name} is empty: give one, or leave it out")
+            if arg.startswith("--") and arg.endswith("="):
+                ctx.fail(f"the value of {arg[:-1]} is empty: give one, or leave it out")
+        ctx.meta[AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the work."""
@@ -73,9 +92,19 @@ def cli() -> None:
     """
 
 
+def _check_data(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
+    if folder is not None and not folder.is_dir():
+        from bench.errors import DataMissing
+
+        what = "is not a folder" if folder.exists() else "is not there"
+        raise DataMissing(f"{folder} {what}: --data takes the folder of the benchmark's data")
+    return folder
+
+
 data_option = click.option(
     "--data",
     type=click.Path(path_type=Path),
+    callback=_check_data,
     help="Folder of the benchmark's data. The bundled benchmarks need none.",
 )
 store_option = click.option(
@@ -121,15 +150,48 @@ def track(rows: Iterable[T], total: int, what: str, every_s: float = 30.0) -> It
 
 
 def main() -> None:
-    """Run the command; a package's own error becomes one message and its exit code."""
+    """Run the command; a usage error or a package's own becomes one message and its exit code."""
+    if sys.stdout is None:  # closed by whoever started us: work is done, results go nowhere
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends
     try:
-        cli(prog_name="rejudge")
-    except Exception as error:
-        code = getattr(error, "exit_code", None)
-        if code is None:
+        code = _run()
+        sys.stdout.flush()
+    except OSError:
+        if not (why := _unwritable()):
             raise
-        click.echo(f"rejudge: {error}", err=True)
-        sys.exit(code)
+        click.echo(f"rejudge: the result cannot be written to stdout: {why}", err=True)
+        code = 3
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command; say what went wrong to people, and with ``--json`` to machines too."""
+    try:
+        return cli(prog_name="rejudge", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        message, code = error.format_message(), error.exit_code
+    except Exception as error:
+        stopped = isinstance(error, click.Abort)
+        if not stopped and not hasattr(error, "exit_code"):
+            raise
+        message = "stopped by Ctrl-C" if stopped else str(error)
+        code = int(getattr(error, "exit_code", 1))
+        click.echo(f"rejudge: {message}", err=True)
+    if "--json" in sys.argv[1:]:
+        emit({"error": message, "exit_code": code}, "", as_json=True)
+    return code
+
+
+def _unwritable() -> str:
+    """Why stdout takes nothing, told by a line more on it; empty where it does."""
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError as error:
+        # What is left in its buffer must go somewhere, or Python complains when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error.strerror or str(error)
+    return ""
 
 
 if __name__ == "__main__":

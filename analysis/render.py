@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 from great_tables import GT
 
+from analysis.errors import OutputUnwritable
 from analysis.table import Cell, Rank, Table
 
 #: Characters that mean something to a Markdown reader. CommonMark lets each be escaped.
@@ -71,14 +72,22 @@ def write_tables(tables: Sequence[Table], form: Format, folder: Path) -> list[Pa
     r"""Write one file a table, named for it, and return the files.
 
     HTML files are whole pages; LaTeX files are floats to ``\input``.
+
+    Raises:
+        OutputUnwritable: the folder cannot be made or written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{table.name}{form.suffix}" for table in tables]
-    for table, path in zip(tables, paths, strict=True):
-        text = render([table], form)
-        beside = path.with_name(f".{path.name}.part")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for table, path in zip(tables, paths, strict=True):
+            text = render([table], form)
+            beside = path.with_name(f".{path.name}.part")
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+    except OSError as error:
+        raise OutputUnwritable(
+            f"the tables cannot be written to {folder}: {error}; name a folder with --out"
+        ) from error
     return paths
 
 

@@ -123,8 +123,12 @@ class Table:
 
 
 def printed(value: float, digits: int) -> str:
-    """Return ``value`` rounded to ``digits``; nothing rounds to a negative zero."""
-    return f"{value:z.{digits}f}"
+    """Return ``value`` rounded to ``digits``; nothing rounds to a negative zero.
+
+    A number of more than fifteen digits, which only an absurd answer makes, is written with its
+    power of ten.
+    """
+    return f"{value:z.{digits}f}" if abs(value) < 1e15 else f"{value:.{digits}e}"
 
 
 def ranked(block: Block, columns: tuple[Column, ...]) -> Block:

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.errors import Fault
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 60
+#: More than eleven days: what is longer is no time of a video.
+_MOST_S = 1_000_000.0
+
+T = TypeVar("T", dict[str, Any], list[Any])
 
 
 def shown(value: object) -> str:
@@ -77,6 +82,14 @@ class Node:
             self._wrong(field, "a number within a float's range")
             return None
         return as_float if math.isfinite(as_float) else None
+
+    def seconds(self, field: str) -> float | None:
+        """Return a number of seconds that a video may have."""
+        value_s = self.number(field)
+        if value_s is not None and abs(value_s) > _MOST_S:
+            self._wrong(field, f"seconds, at most {_MOST_S:.0f}")
+            return None
+        return value_s
 
     def integer(self, field: str, low: int, high: int | None = None) -> int | None:
         """Return a whole number within ``low`` and ``high``, both included."""
@@ -155,20 +168,20 @@ def objects(file: str, entry: str, values: list[Any], faults: list[Fault]) -> li
     return found
 
 
-def read_json(path: Path, root: Path, faults: list[Fault]) -> Any:
-    """Return a JSON file's value, or None after noting why it has none.
+def read_json(path: Path, root: Path, faults: list[Fault], kind: type[T]) -> T | None:
+    """Return a JSON file's value, or None after noting why it has none of this kind.
 
     Args:
         path: The file.
         root: The data folder; faults name files relative to it.
-        faults: Where faults go: unreadable file, broken JSON, a byte order mark (which loading
-            tolerates), NaN and infinity, a member named twice, a lone surrogate.
+        faults: Where faults go: unreadable file, broken JSON, another kind of value, a byte order
+            mark (which loading tolerates), NaN and infinity, a member named twice, a lone
+            surrogate.
+        kind: What the file holds, an object or a list.
     """
     file = relative(path, root)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        faults.append(Fault(file, "", "", f"cannot be read: {error.strerror or error}"))
+    data = read_file(path, root, faults)
+    if data is None:
         return None
     if data.startswith(_BOM):
         faults.append(Fault(file, "", "", "found a byte order mark; expected plain UTF-8", False))
@@ -195,7 +208,43 @@ def read_json(path: Path, root: Path, faults: list[Fault]) -> Any:
         for name in dict.fromkeys(twice)
     )
     _not_json(value, "", file, faults)
+    if not isinstance(value, kind):
+        expected = "an object" if kind is dict else "a list of objects"
+        faults.append(Fault(file, "", "", f"found {shown(value)}; expected {expected}"))
+        return None
     return value
+
+
+def read_file(path: Path, root: Path, faults: list[Fault]) -> bytes | None:
+    """Return a file's bytes, or None after noting why it cannot be read.
+
+    Args:
+        path: The file.
+        root: The data folder; faults name files relative to it.
+        faults: Where faults go.
+    """
+    try:
+        # A pipe would be waited for, for ever.
+        found = not_regular(path)
+        if not found:
+            return path.read_bytes()
+    except OSError as error:
+        found = f"cannot be read: {error.strerror or error}"
+    faults.append(Fault(relative(path, root), "", "", found))
+    return None
+
+
+def not_regular(path: Path) -> str:
+    """Return what a path is where it is no regular file; links are followed.
+
+    Raises:
+        OSError: there is nothing, or nothing that may be looked at.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return ""
+    what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+    return f"found {what}; expected a file"
 
 
 def relative(path: Path, root: Path) -> str:

@@ -24,7 +24,8 @@ def bench() -> None:
 def list_benchmarks(data: Path | None, as_json: bool) -> None:
     """List the benchmarks with their items, task by task, and where the data are.
 
-    With --data, count the items of the benchmarks that are not bundled in that folder.
+    With --data, count the items of the benchmarks that are not bundled in that folder, which must
+    be there.
 
     Example: rejudge bench list
     """

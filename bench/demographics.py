@@ -19,6 +19,9 @@ from bench.item import Demographic
 UNKNOWN = "unknown"
 FIELDS = ("race", "gender", "age", "language")
 
+#: What fits into a video, by far.
+_MOST_PEOPLE = 10_000
+
 _SILENT = frozenset({"", "unknown", "not specified", "unspecified", "n/a", "none"})
 _VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "race": {
@@ -81,9 +84,10 @@ def read_people(entry: Node) -> tuple[Demographic, ...]:
     people = []
     for person in entry.nodes("demographics"):
         race, gender, age, language = (_word(person, field) for field in FIELDS)
-        count = person.integer("count", 0)
+        count = person.integer("count", 0, _MOST_PEOPLE)
         if count == 0:
-            person.fault("count", "found 0; expected how many people these are", blocks=False)
+            expected = f"expected how many people these are, 1 to {_MOST_PEOPLE}"
+            person.fault("count", f"found 0; {expected}", blocks=False)
         if count:
             people.append(Demographic(race, gender, age, language, count))
     return tuple(people)

@@ -204,7 +204,7 @@ def _read_segment(node: Node, video: Video | None) -> Segment | None:
     inner = node.node("segment")
     if inner is None:
         return None
-    start_s, end_s = inner.number("start"), inner.number("end")
+    start_s, end_s = inner.seconds("start"), inner.seconds("end")
     if start_s is None or end_s is None:
         return None
     if start_s < 0 or end_s <= start_s:
@@ -276,7 +276,7 @@ def _read_interval(question: Node, segment: Segment | None) -> IntervalReference
     rationale = question.text("rationale_model", empty=True)
     if answer is None:
         return None
-    start_s, end_s = answer.number("start_s"), answer.number("end_s")
+    start_s, end_s = answer.seconds("start_s"), answer.seconds("end_s")
     if start_s is None or end_s is None or rationale is None:
         return None
     found = f"found {seconds_text(start_s)} to {seconds_text(end_s)} s"

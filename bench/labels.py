@@ -18,13 +18,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.annotations import relative
+from bench.annotations import read_file, relative
 from bench.errors import Fault
 
 COLUMNS = ("video_name", "class", "turns", "question", "gt_answer", "key_points", "example_video")
 SILENCE = "[KEEP QUIET]"
 
-_NUMBER = re.compile(r"[ \t]*(\d+)[.)](?!\d)[ \t]*")
+_NUMBER = re.compile(r"[ \t]*(\d{1,6})[.)](?!\d)[ \t]*")
 _LONGEST_LITERAL = 100_000
 _MOST_COMBINATIONS = 32
 
@@ -50,11 +50,11 @@ def read_rows(path: Path, root: Path, faults: list[Fault]) -> list[Row]:
             field a column, text after a closing quote.
     """
     file = relative(path, root)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        faults.append(Fault(file, "", "", f"cannot be read: {error.strerror or error}"))
+    data = read_file(path, root, faults)
+    if data is None:
         return []
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         faults.append(Fault(file, "", "", f"found a byte that is no UTF-8 at {error.start}"))
         return []

@@ -1,4 +1,4 @@
-"""Media files of items: which of them are not there.
+"""Media files of items: which of them are not there, or not whole.
 
 Whoever placed the data may link folders and files to another disk, as shared clusters do. What
 cannot happen is that an annotation leads out of the data folder: the loaders take no path from
@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench.annotations import relative
+from bench.annotations import not_regular, relative
 from bench.errors import Fault
 from bench.item import Item
+from bench.mp4 import mp4_fault
 
 
 def missing_media(items: Iterable[Item], root: Path) -> list[Fault]:
-    """Return a fault for each video that items need and that is missing or empty.
+    """Return a fault for each video that items need and that is missing, empty or cut off.
 
     Sound and caption files may be missing, so they are looked at only where they are there.
 
@@ -42,7 +43,9 @@ def missing_media(items: Iterable[Item], root: Path) -> list[Fault]:
 
 def _missing(path: Path) -> str:
     try:
-        return "" if path.stat().st_size else "found an empty file"
+        if special := not_regular(path):
+            return special
+        return mp4_fault(path) if path.stat().st_size else "found an empty file"
     except FileNotFoundError:
         return "missing"
     except OSError as error:

@@ -27,7 +27,7 @@ from bench.prompt import Prompt
 
 UNSAID_QUESTION = "What is the next step?"
 
-_TURN = re.compile(r"(.+)-seg([1-9]\d*)")
+_TURN = re.compile(r"(.+)-seg([1-9]\d{0,3})")
 
 
 class OmniAssist:
@@ -160,7 +160,9 @@ class _RowReader:
             return None
         parts = _TURN.fullmatch(name)
         if parts is None:
-            self._fault(row, "video_name", f"found {name!r}; expected <sample>-seg<number>")
+            self._fault(
+                row, "video_name", f"found {name!r}; expected <sample>-seg<number>, up to 9999"
+            )
             return None
         return _Turn(row, parts[1], int(parts[2]))
 

@@ -163,14 +163,10 @@ class SonicO1:
         videos: dict[str, Video] | None,
         faults: list[Fault],
     ) -> Iterator[Item]:
-        value = read_json(path, root, faults)
+        value = read_json(path, root, faults, dict)
         if value is None:
             return
-        file = relative(path, root)
-        if not isinstance(value, dict):
-            faults.append(Fault(file, "", "", f"found {shown(value)}; expected an object"))
-            return
-        node = Node(file, "", value, faults)
+        node = Node(relative(path, root), "", value, faults)
         _check_header(node, task, path.stem)
         reader = EntryReader(self.name, path.stem, videos)
         for entry in node.nodes("entries"):

@@ -6,7 +6,7 @@ import re
 
 from bench.annotations import Node, shown
 
-_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
+_CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
 
 
 def check_timeline(entry: Node) -> None:

@@ -67,15 +67,11 @@ def read_videos(root: Path, topic: str, faults: list[Fault]) -> dict[str, Video]
         faults: Where faults go.
     """
     path = metadata_path(root, topic)
-    value = read_json(path, root, faults)
-    file = relative(path, root)
+    value = read_json(path, root, faults, list)
     if value is None:
         return None
-    if not isinstance(value, list):
-        faults.append(Fault(file, "", "", f"found {shown(value)}; expected a list of objects"))
-        return None
     videos: dict[str, Video] = {}
-    for node in objects(file, "", value, faults):
+    for node in objects(relative(path, root), "", value, faults):
         video = _read_video(node, root, topic)
         if video is None:
             continue
@@ -120,7 +116,7 @@ def _read_duration(node: Node) -> float | None:
     field = "duration" if "duration_seconds" not in node.value else "duration_seconds"
     if not node.has(field):
         return None
-    duration_s = node.number(field)
+    duration_s = node.seconds(field)
     if duration_s is not None and duration_s <= 0:
         node.fault(field, f"found {shown(duration_s)}; expected seconds, more than 0")
         return None

@@ -5,7 +5,8 @@ Every mean comes in two readings with its counts, so that nothing leaves the den
     mean        of the scored cells
     mean_all    of all expected cells, each one without a score counting as wrong (0)
 
-``mean_all`` exists for scores where more is better; an absolute error has no value for "wrong".
+``mean_all`` exists for scores where more is better. An absolute error has no value for "wrong", and
+of words in a category there is no right number.
 Where nothing at all was scored both are null: there is no table of zeros.
 
 Source: SONIC-O1, Appendix E.5.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from score.answers import SCORED
+from score.categories import PREFIX
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,6 +31,16 @@ if TYPE_CHECKING:
 
 #: What a mean is a mean of.
 WHOLE = ("run", "model", "benchmark", "task", "metric", "judge")
+
+_LARGE = 1e150
+
+
+def more_is_better() -> pl.Expr:
+    """Whether more of a row's metric is better, so that a failure can count as 0."""
+    import polars as pl
+
+    name = pl.col("metric")
+    return ~(name.str.starts_with("mae") | name.str.starts_with(PREFIX))
 
 
 def topic_means(
@@ -58,13 +70,14 @@ def topic_means(
     )
     total = _total(exact_sums)
     values = [np.asarray(found, dtype=np.float64) for found in listed["value"]]
-    sums = [total(found) for found in values]
-    means = [_ratio(whole, len(found)) for whole, found in zip(sums, values, strict=True)]
+    expected = listed["n_expected"]
     return listed.with_columns(
         pl.Series("n_scored", [len(found) for found in values], dtype=pl.Int64),
-        _floats("mean", means),
-        _floats("mean_all", map(_ratio, sums, listed["n_expected"])),
-        _floats("median", [float(np.median(found)) if len(found) else None for found in values]),
+        _floats("mean", [_mean(found, len(found), total) for found in values]),
+        _floats(
+            "mean_all", [_mean(found, n, total) for found, n in zip(values, expected, strict=True)]
+        ),
+        _floats("median", [_median(found) for found in values]),
         _floats("std", [_std(found, total) for found in values]),
     ).select(*groups, "n_expected", "n_scored", "mean", _of_both_kinds("mean_all"), "median", "std")
 
@@ -94,8 +107,8 @@ def macro_means(topics: pl.DataFrame, *, exact_sums: bool = True) -> pl.DataFram
     alls = [np.asarray(found, dtype=np.float64) for found in listed["mean_all"]]
     return listed.with_columns(
         pl.Series("n_topics", [len(found) for found in means], dtype=pl.Int64),
-        _floats("mean", [_ratio(total(found), len(found)) for found in means]),
-        _floats("mean_all", [_ratio(total(found), len(found)) for found in alls]),
+        _floats("mean", [_mean(found, len(found), total) for found in means]),
+        _floats("mean_all", [_mean(found, len(found), total) for found in alls]),
     ).select(*WHOLE, "n_topics", "n_expected", "n_scored", "mean", _of_both_kinds("mean_all"))
 
 
@@ -108,8 +121,8 @@ def _of_both_kinds(column: str) -> pl.Expr:
     """Keep the reading in which failures are wrong only where it means something."""
     import polars as pl
 
-    more_is_better = ~pl.col("metric").str.starts_with("mae")
-    return pl.when(more_is_better & (pl.col("n_scored") > 0)).then(pl.col(column)).alias(column)
+    means_something = more_is_better() & (pl.col("n_scored") > 0)
+    return pl.when(means_something).then(pl.col(column)).alias(column)
 
 
 def _floats(name: str, values: Iterable[float | None]) -> pl.Series:
@@ -119,15 +132,34 @@ def _floats(name: str, values: Iterable[float | None]) -> pl.Series:
     return pl.Series(name, found, dtype=pl.Float64)
 
 
-def _ratio(whole: float, n: int) -> float | None:
-    return whole / n if n else None
+def _mean(values: Floats, n: int, total: Callable[[Floats], float]) -> float | None:
+    """The sum of ``values`` over ``n``."""
+    if n == 0:
+        return None
+    if _is_large(values):
+        return total(values / n)
+    return total(values) / n
+
+
+def _median(values: Floats) -> float | None:
+    # The two in the middle are added up: half of them cannot be beyond a float's range.
+    return float(np.median(values / 2)) * 2 if len(values) else None
 
 
 def _std(values: Floats, total: Callable[[Floats], float]) -> float | None:
-    if len(values) == 0:
+    centre = _mean(values, len(values), total)
+    if centre is None:
         return None
-    centre = total(values) / len(values)
-    return math.sqrt(total((values - centre) ** 2) / len(values))
+    off = values - centre
+    if _is_large(off):
+        widest = float(np.abs(off).max())
+        return widest * math.sqrt(total((off / widest) ** 2) / len(values))
+    return math.sqrt(total(off**2) / len(values))
+
+
+def _is_large(values: Floats) -> bool:
+    """Whether squares or sums could be beyond a float's range: a model may answer 1e308 seconds."""
+    return len(values) > 0 and float(np.abs(values).max()) > _LARGE
 
 
 def _total(exact: bool) -> Callable[[Floats], float]:

@@ -24,7 +24,7 @@ from score.parse.assistant import parse_assistant
 from score.parse.choice import parse_choice
 from score.parse.localization import parse_localization
 from score.parse.prediction import ParseFailure, Prediction
-from score.parse.summary import parse_summary
+from score.parse.summary import parse_empathic, parse_summary
 
 if TYPE_CHECKING:
     from cache.store import Store
@@ -134,7 +134,7 @@ def _answer(
         return Answer(item, sample, key, UNPARSED, reason, flags=flags)
     prediction = parsed.get(item.id)
     if prediction is None:
-        reason = "the answer leaves this question out"
+        reason = ": ".join([*flags, "the answer leaves this question out"])
         return Answer(item, sample, key, MISSING, reason, flags=flags)
     return Answer(item, sample, key, SCORED, "", prediction, (*flags, *prediction.flags))
 
@@ -162,7 +162,7 @@ def _parse_one(text: str, item: Item) -> Prediction | ParseFailure:
         return parse_choice(text, item.options)
     if item.task is TaskType.ASSISTANT:
         return parse_assistant(text)
-    return parse_summary(text)
+    return parse_empathic(text) if item.task is TaskType.EMPATHIC else parse_summary(text)
 
 
 def _refuse_strangers(header: RunHeader, lines: Iterable[RunLine], known: set[str]) -> None:

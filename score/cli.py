@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from rejudge import data_option, emit, json_option, store_option, track
+from score.precision import FLOAT32, PRECISIONS
 
 run_option = click.option(
     "--run", "runs", multiple=True, help="A run to score; repeat it for more. Default: all runs."
+)
+dictionary_option = click.option(
+    "--dictionary",
+    metavar="FILE",
+    help="Word categories of empathic summaries: a .dic file in LIWC's format, or example.",
 )
 
 
@@ -28,9 +34,17 @@ run_option = click.option(
 @click.option("--no-similarity", is_flag=True, help="Leave text similarity out; needs no encoder.")
 @click.option(
     "--encoder",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path),
     help="Folder of the sentence encoder. Default: the installed package, then the hub.",
 )
+@click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=FLOAT32,
+    show_default=True,
+    help="Numbers the encoder computes in. Published similarities are float32.",
+)
+@dictionary_option
 @json_option
 def score(
     benchmark: str,
@@ -42,6 +56,8 @@ def score(
     profile: str,
     no_similarity: bool,
     encoder: Path | None,
+    precision: str,
+    dictionary: str | None,
     as_json: bool,
 ) -> None:
     """Score stored answers; no model is called.
@@ -56,7 +72,7 @@ def score(
     found, chosen = score_store(
         benchmark, data, store, out,
         runs=runs, judges=judges, profile=profile, similarity=not no_similarity, encoder=encoder,
-        track=track,
+        precision=precision, dictionary=dictionary, track=track,
     )  # fmt: skip
     rows = summarise(found, chosen)
     emit(
@@ -76,6 +92,7 @@ def score(
 @click.option(
     "--profile", default="strict", show_default=True, help="strict or sonic-o1-reference."
 )
+@dictionary_option
 @json_option
 def explain(
     benchmark: str,
@@ -85,18 +102,22 @@ def explain(
     run: str,
     judges: tuple[str, ...],
     profile: str,
+    dictionary: str | None,
     as_json: bool,
 ) -> None:
     """Explain how one item of a run was scored.
 
-    Shows what was said, what was read from it, each metric, and the error type with its reason.
+    Shows what was said, what was read from it, each metric, and the error type with its reason. The
+    beginning of an item's id is enough if unique.
 
-    Example: rejudge explain demo summary/01/001 --store ./store --run captions
+    Example: rejudge explain demo summary/01/001 --store ./store --run demo-captions
     """
     from score.explain import as_dict, as_text
     from score.session import explain_item
 
-    found = explain_item(benchmark, data, store, run, item, judges=judges, profile=profile)
+    found = explain_item(
+        benchmark, data, store, run, item, judges=judges, profile=profile, dictionary=dictionary
+    )
     emit(
         {"answers": [as_dict(one) for one in found]},
         lambda: "\n\n".join(map(as_text, found)),

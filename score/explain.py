@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from bench.errors import UnknownItem
 from bench.item import Item
+from bench.search import find_item
 from score.answers import Answer, run_answers
+from score.categories import category_columns
+from score.dictionary import Dictionary
 from score.errors import ScoreError
 from score.grades import run_grades
 from score.metrics import (
@@ -54,6 +58,7 @@ def explain(
     *,
     judges: Sequence[JudgeSpec] = (),
     profile: Profile = STRICT,
+    dictionary: Dictionary | None = None,
 ) -> list[Explanation]:
     """Explain how an item of a run was scored, one explanation a sample.
 
@@ -61,31 +66,41 @@ def explain(
         store: The store; it is only read.
         items: The benchmark's items, of all task types that the run asks.
         run: The run's name.
-        item: The item's id.
+        item: The item's id, or the beginning of it where only one item begins so.
         judges: Judges whose verdicts are looked up in the store.
         profile: Which reading of the definitions is scored.
+        dictionary: The word categories of empathic summaries.
 
     Raises:
-        ScoreError: the run or the profile does not expect this item.
+        ScoreError: the run or the profile does not expect this item, or several begin so.
     """
     _, answers = run_answers(store, run, items)
     if profile.last_entry_only:
         answers = overwritten(answers)
-    found = [answer for answer in answers if answer.item.id == item]
-    if not found:
-        near = [one.item.id for one in answers if one.item.id.startswith(item)][:5]
-        known = ", ".join(near or [answer.item.id for answer in answers[:3]] or ["none"])
-        raise ScoreError(f"run {run} expects no item {item!r}; for example: {known}")
-    return [_explained(store, answer, judges, profile) for answer in found]
+    expected = {answer.item.id: answer.item for answer in answers}
+    try:
+        wanted = find_item(list(expected.values()), item).id
+    except UnknownItem as error:
+        raise ScoreError(f"run {run}: {error}") from error
+    return [
+        _explained(store, answer, judges, profile, dictionary)
+        for answer in answers
+        if answer.item.id == wanted
+    ]
 
 
 def _explained(
-    store: Store, answer: Answer, judges: Sequence[JudgeSpec], profile: Profile
+    store: Store,
+    answer: Answer,
+    judges: Sequence[JudgeSpec],
+    profile: Profile,
+    dictionary: Dictionary | None,
 ) -> Explanation:
     alone = [answer]
     interval = located(alone, profile)
     columns = choice_columns(alone, profile)
     columns += interval_columns(interval, profile) if interval is not None else []
+    columns += category_columns(alone, dictionary) if dictionary is not None else []
     compared = texts(alone, answer.item.task, profile)
     columns += [found.column("rouge_l", RougeL().scores) for found in compared]
     judged: list[Column] = []
@@ -138,9 +153,9 @@ def as_text(found: Explanation) -> str:
     """Return an explanation for people."""
     shown = as_dict(found)
     lines = [f"{shown['item']}  sample {found.sample}", f"question   {shown['question']}"]
-    lines += [f"reference  {shown['reference']}"]
-    lines += [f"segment    {shown['segment']}"] if shown["segment"] else []
-    lines += [f"said       {found.said!r}", f"read       {found.read or 'nothing'}"]
+    lines += _members("reference", shown["reference"] or "none")
+    lines += _members("segment", shown["segment"]) if shown["segment"] else []
+    lines += [f"said       {found.said!r}", *_members("read", found.read or "nothing")]
     lines += [f"status     {found.status}" + (f": {found.reason}" if found.reason else "")]
     for cell in found.metrics:
         name = " ".join(filter(None, (cell["metric"], cell["judge"])))
@@ -149,3 +164,16 @@ def as_text(found: Explanation) -> str:
     if found.error_type:
         lines.append(f"error type {found.error_type}: {found.why}")
     return "\n".join(lines)
+
+
+def _members(name: str, value: Any) -> list[str]:
+    """A line for each text and number in a value, by the way to it."""
+    if isinstance(value, dict):
+        inner = [(f"{name}.{key}", member) for key, member in value.items()]
+    elif isinstance(value, (list, tuple)):
+        inner = [(f"{name}[{number}]", member) for number, member in enumerate(value)]
+    else:
+        text = "none" if value is None else str(value)
+        plain = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+        return [f"{name:<10} {plain}".rstrip()]
+    return [line for way, member in inner for line in _members(way, member)]

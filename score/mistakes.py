@@ -61,6 +61,7 @@ def mistakes(
         bounds[:, 0],
         bounds[:, 1],
         _rationale_scores(answers, positions, judge, judged),
+        np.array([answers[at].item.attributes.duration_s for at in positions], dtype=np.float64),
     )
     codes = error_types(predicted)
     return Mistakes(positions, [ERROR_TYPES[code] for code in codes], reasons(predicted, codes))

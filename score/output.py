@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from score.errors import ScoreError
+from score.errors import OutputUnwritable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,8 +31,10 @@ def write(found: Scores, out: Path) -> list[Path]:
     """Write the tables and the signature; earlier ones are replaced whole, never in part.
 
     Raises:
-        ScoreError: the folder cannot be made or written to.
+        OutputUnwritable: the folder cannot be made or written to.
     """
+    from polars.exceptions import PolarsError
+
     written = []
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -42,8 +44,10 @@ def write(found: Scores, out: Path) -> list[Path]:
             written.append(_replace(out / f"{name}.parquet", frame.write_parquet))
         text = json.dumps(found.signature, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         written.append(_replace(out / SIGNATURE, lambda path: path.write_text(text, "utf-8")))
-    except OSError as error:
-        raise ScoreError(f"the scores cannot be written to {out}: {error}") from error
+    except (OSError, PolarsError) as error:
+        raise OutputUnwritable(
+            f"the scores cannot be written to {out}: {error}; name a folder with --out"
+        ) from error
     return written
 
 

@@ -17,9 +17,11 @@ def chosen_runs(store: Store, benchmark: str, names: Sequence[str] = ()) -> list
     """Return the named runs, or all runs of the benchmark where none is named.
 
     Raises:
+        BenchError: the benchmark is unknown.
         ScoreError: no run of the benchmark, or a named one is of another.
         StoreError: no run of this name.
     """
+    registry.get(benchmark)
     if not names:
         found = [name for name in store.runs() if store.run(name).header.benchmark == benchmark]
         if not found:

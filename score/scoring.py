@@ -20,6 +20,7 @@ import numpy as np
 from bench.item import Item, TaskType
 from cache.run import RunHeader
 from score.answers import Answer, run_answers
+from score.categories import category_columns
 from score.cider import cider
 from score.frames import base_frame, errors_frame, items_frame, predictions_frame, scores_frame
 from score.grades import run_grades
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cache.store import Store
+    from score.dictionary import Dictionary
     from score.judge.spec import JudgeSpec
 
 
@@ -80,6 +82,7 @@ def score(
     judges: Sequence[JudgeSpec] = (),
     profile: Profile = STRICT,
     encoder: Encoder | None = None,
+    dictionary: Dictionary | None = None,
     track: Track = untracked,
 ) -> Scores:
     """Score the stored answers of runs.
@@ -91,6 +94,7 @@ def score(
         judges: Judges whose verdicts are looked up in the store.
         profile: Which reading of the definitions is scored.
         encoder: The sentence encoder; None leaves similarity out.
+        dictionary: The word categories; None leaves empathic summaries unscored.
         track: Shows how far the encoder is.
 
     Raises:
@@ -98,7 +102,7 @@ def score(
         FeatureMissing: the encoder or what it needs is not installed.
     """
     with _collector_paused():
-        prepared = [_prepare(store, run, items, profile) for run in runs]
+        prepared = [_prepare(store, run, items, profile, dictionary) for run in runs]
     if encoder is not None:
         encoder.encode(_all_texts(prepared), track=track)
     rouge = RougeL()
@@ -112,6 +116,7 @@ def score(
         judges=judges,
         encoder=encoder,
         truncated=_truncated(prepared, encoder) if encoder is not None else {},
+        dictionary=dictionary,
     )
     return Scores(scores, predictions, errors, items_frame(items), made)
 
@@ -129,7 +134,13 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _prepare(store: Store, run: str, items: Sequence[Item], profile: Profile) -> _Run:
+def _prepare(
+    store: Store,
+    run: str,
+    items: Sequence[Item],
+    profile: Profile,
+    dictionary: Dictionary | None,
+) -> _Run:
     header, answers = run_answers(store, run, items)
     if profile.last_entry_only:
         answers = overwritten(answers)
@@ -138,6 +149,8 @@ def _prepare(store: Store, run: str, items: Sequence[Item], profile: Profile) ->
     columns = choice_columns(answers, profile)
     if intervals is not None:
         columns += interval_columns(intervals, profile)
+    if dictionary is not None:
+        columns += category_columns(answers, dictionary)
     return _Run(header, answers, base_frame(header, answers), found, intervals, columns)
 
 

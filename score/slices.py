@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from score.aggregate import WHOLE
+from score.aggregate import WHOLE, more_is_better
 from score.answers import SCORED
 from score.errors import ScoreError
 from score.frames import DEMOGRAPHICS, UNKNOWN
@@ -86,12 +86,13 @@ def slice_means(
         items: Rows of ``items.parquet``.
         attribute: What the slices are made by.
         weighting: What an item weighs in each of its groups.
-        minimum: The number of scored items below which ``is_enough`` is false.
+        minimum: The number of scored items, whatever their samples, below which ``is_enough`` is
+            false.
 
     Returns:
         A row for each run × metric × judge × slice: n_expected, n_scored, mean (of the scored
-        items), mean_all (failures counting as wrong; null for absolute errors), is_enough. Values
-        of slices that are too small are kept: the reader decides, the table says.
+        items), mean_all (failures counting as wrong; null where more is not better), is_enough.
+        Values of slices that are too small are kept: the reader decides, the table says.
 
     Raises:
         ScoreError: there is no such attribute.
@@ -104,7 +105,6 @@ def slice_means(
     ).with_columns(pl.col("slice").fill_null(UNKNOWN), pl.col("weight").fill_null(1.0))
     scored = pl.col("status") == SCORED
     total = (pl.col("value") * pl.col("weight")).filter(scored).sum()
-    more_is_better = ~pl.col("metric").str.starts_with("mae")
     return (
         joined.sort("item", "sample")  # sums in one order, whatever the order of the rows
         .group_by(*WHOLE, "slice", maintain_order=True)
@@ -114,15 +114,16 @@ def slice_means(
             total.alias("total"),
             pl.col("weight").filter(scored).sum().alias("weight_scored"),
             pl.col("weight").sum().alias("weight_expected"),
+            pl.col("item").filter(scored).n_unique().alias("n_items"),
         )
         .with_columns(
             pl.when(pl.col("n_scored") > 0)
             .then(pl.col("total") / pl.col("weight_scored"))
             .alias("mean"),
-            pl.when((pl.col("n_scored") > 0) & more_is_better)
+            pl.when((pl.col("n_scored") > 0) & more_is_better())
             .then(pl.col("total") / pl.col("weight_expected"))
             .alias("mean_all"),
-            (pl.col("n_scored") >= minimum).alias("is_enough"),
+            (pl.col("n_items") >= minimum).alias("is_enough"),
         )
         .select(*WHOLE, "slice", "n_expected", "n_scored", "mean", "mean_all", "is_enough")
         .sort(*WHOLE, "slice")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bench.item import TaskType
 from score.aggregate import item_means, macro_means, topic_means
 from score.answers import SCORED, STATUSES
+from score.precision import FLOAT32
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,10 +78,15 @@ def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]
         "was expected.",
         f"Profile {signature['profile']['name']}.",
     ]
+    asked = {task for run in signature["runs"].values() for task in run["tasks"]}
+    if TaskType.EMPATHIC in asked and signature["dictionary"] is None:
+        found.append("Empathic summaries are not scored: name their word categories, --dictionary.")
     similarity = signature["similarity"]
     if similarity is None:
         found.append("Similarity was left out.")
     else:
+        if similarity["dtype"] != FLOAT32:
+            found.append(f"Similarity in {similarity['dtype']}; published numbers are float32.")
         cut = {name: counts for name, counts in similarity["pairs"].items() if counts["truncated"]}
         found += [
             f"{name}: the encoder read only the beginning of a text in {counts['truncated']} of "

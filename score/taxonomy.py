@@ -2,7 +2,8 @@
 
     1 relative_absolute       shifted by the segment's start, both bounds are within 10 s of the
                               reference, and unshifted they are not
-    2 hallucination           no interval (unreadable times, end ≤ start), or outside the segment
+    2 hallucination           no interval (unreadable times, end ≤ start), or outside the segment,
+                              or beyond the video's end
     3 too_early               tIoU < 0.1, and it ends over 5 s before the reference starts
     4 too_late                tIoU < 0.1, and it starts over 5 s after the reference ends
     5 wrong_event_right_time  tIoU > 0.5, but the judge gives the rationale less than 5 of 10
@@ -11,7 +12,8 @@
 The paper's first rule says "close" and its second one speaks of "teleports" without a measure. Here
 close means both bounds, and takes an interval: a reversed prediction is a hallucination wherever it
 lies. A teleport is a prediction whose gap to the segment is longer than the segment itself. It is
-outside the segment in any case, so the definition changes the explanation, never the type.
+outside the segment in any case, so the definition changes the explanation, never the type. The
+video's length is used where the annotations have it; they have whole seconds, so 1 s is allowed.
 
 Source: SONIC-O1, Appendix H.1.
 """
@@ -42,6 +44,7 @@ ERROR_TYPES = (
 
 REFERENCE_FRAME_TOLERANCE_S = 10.0
 SHIFT_TOLERANCE_S = 5.0
+VIDEO_END_TOLERANCE_S = 1.0
 NEGLIGIBLE_TIOU = 0.1
 HIGH_TIOU = 0.5
 POOR_RATIONALE = 5.0
@@ -61,6 +64,8 @@ class Predicted:
     segment_end_s: Floats
     rationale_score: Floats
     """The judge's score of the rationale on a scale from 0 to 10; NaN without a verdict."""
+    video_end_s: Floats
+    """NaN where the video's length is not known."""
 
 
 def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
@@ -72,7 +77,7 @@ def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
     negligible = overlap < NEGLIGIBLE_TIOU
     rules = [
         is_interval & _is_relative(predicted),
-        ~is_interval | _is_outside(predicted),
+        ~is_interval | _is_outside(predicted) | _is_past_the_end(predicted),
         negligible & (predicted.end_s < predicted.ref_start_s - SHIFT_TOLERANCE_S),
         negligible & (predicted.start_s > predicted.ref_end_s + SHIFT_TOLERANCE_S),
         (overlap > HIGH_TIOU) & (predicted.rationale_score < POOR_RATIONALE),
@@ -115,6 +120,11 @@ def _is_outside(predicted: Predicted) -> npt.NDArray[np.bool_]:
     return outside
 
 
+def _is_past_the_end(predicted: Predicted) -> npt.NDArray[np.bool_]:
+    past: npt.NDArray[np.bool_] = predicted.end_s > predicted.video_end_s + VIDEO_END_TOLERANCE_S
+    return past
+
+
 def _reason(predicted: Predicted, index: int, error_type: str) -> str:
     start_s, end_s = predicted.start_s[index], predicted.end_s[index]
     ref_start_s, ref_end_s = predicted.ref_start_s[index], predicted.ref_end_s[index]
@@ -130,6 +140,8 @@ def _reason(predicted: Predicted, index: int, error_type: str) -> str:
             return "a time is missing or unreadable"
         case "hallucination" if not end_s > start_s:
             return f"the end, {end_s:g} s, is not after the start, {start_s:g} s"
+        case "hallucination" if not _is_outside(predicted)[index]:
+            return f"beyond the video's end, {predicted.video_end_s[index]:g} s"
         case "hallucination":
             far = is_teleport(predicted)[index]
             return f"outside the segment {segment}" + (", by more than its length" if far else "")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.errors import OutputUnwritable
+from analysis.table import printed
 from rejudge import cli
 from tests.score_folders import run_rows, score_folder
 
@@ -53,3 +55,19 @@ def test_an_unknown_paper_is_answered_with_the_known_ones(folder: Path) -> None:
 
 def test_the_published_values_can_be_read_beside_the_runs(folder: Path) -> None:
     assert "| gemini-3.0-pro" in call(folder, "--table", "main", "--published").stdout
+
+
+def test_an_out_that_is_a_file_is_one_line_and_exit_code_3(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for out in (file, file / "below"):
+        error = call(folder, "--out", out).exception
+        assert isinstance(error, OutputUnwritable)
+        assert error.exit_code == 3
+        assert str(error).startswith(f"the tables cannot be written to {out}: ")
+    assert file.read_text() == "mine"
+
+
+def test_a_value_of_hundreds_of_digits_is_printed_with_its_power_of_ten() -> None:
+    assert printed(1.5e308, 1) == "1.5e+308"
+    assert printed(123456.25, 1) == "123456.2"

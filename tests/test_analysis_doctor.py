@@ -66,7 +66,12 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     text = describe(examine({"OPENAI_API_KEY": "sk-very-secret"}, tmp_path))
     assert "very-secret" not in text
     assert found("OPENAI_API_KEY", {"OPENAI_API_KEY": "sk-very-secret"}, tmp_path).found == "set"
-    assert found("ARK_API_KEY", {}, tmp_path).remedy == "export ARK_API_KEY=…"
+    assert found("OPENAI_API_KEY", {}, tmp_path).remedy == "export OPENAI_API_KEY=…"
+
+
+def test_only_keys_that_a_bundled_judge_uses_are_asked_for(tmp_path: Path) -> None:
+    keys = {f.name: f.brings for f in examine({}, tmp_path) if f.section == "API keys"}
+    assert keys == {"OPENAI_API_KEY": "the judge gpt-5-mini"}
 
 
 def test_what_an_extra_lacks_comes_with_what_installs_it(tmp_path: Path) -> None:

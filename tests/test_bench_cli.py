@@ -110,6 +110,13 @@ def test_show_answers_an_unknown_item_with_the_nearest(tmp_path):
     assert "choice/01/001/120-300/0" in str(result.exception)
 
 
+def test_the_nearest_items_come_in_the_order_of_the_benchmark_where_they_are_equally_near(tmp_path):
+    tree = sonic_tree(tmp_path, copies=3)
+    result = run("show", "demo", "choice/09/001/120-300/9", "--data", tree)
+    nearest = str(result.exception).partition("nearest are: ")[2].split(", ")
+    assert nearest[:3] == [f"choice/01/001/120-300/{n}" for n in range(3)]
+
+
 def test_show_finds_items_of_a_task_on_request(tmp_path):
     result = run("show", "sonic-o1", "empathic/01/001", "--data", sonic_tree(tmp_path))
     assert "summary_detailed_empathic" in result.stdout

@@ -30,6 +30,7 @@ BLOCKING = [
     ([{"video_name": " "}], "line 2", "video_name", "plain name"),
     ([{"example_video": "../x"}], "line 2", "example_video", "leave the data folder"),
     ([{"turns": "multi"}], "line 2", "video_name", "<sample>-seg<number>"),
+    ([turn("s", 10**12)], "line 2", "video_name", "up to 9999"),
     ([turn("s", 1), turn("s", 3)], "line 3", "video_name", "expected s-seg2"),
     ([turn("s", 2), turn("s", 4)], "line 2", "video_name", "expected s-seg1, s-seg3"),
     (
@@ -304,3 +305,8 @@ def test_no_video_name_leads_out_of_the_data_folder(tmp_path_factory, name):
         return
     for item in items:
         assert item.clip.video.resolve().parent == root.resolve()
+
+
+def test_a_number_of_thousands_of_digits_is_part_of_the_text():
+    long = f"{'1' * 5000}. a"
+    assert answers(long, print) == (long,)

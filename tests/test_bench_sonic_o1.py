@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bench.demo import SONIC_O1
 from bench.errors import AnnotationError, DataMissing, UnknownTask
 from bench.item import (
     ChoiceReference,
@@ -27,6 +29,34 @@ OPTIONS = ["(A) a", "(B) b", "(C) c", "(D) d", "(E) e"]
 
 # (what is overridden, a piece of the file's name, entry, field, what the message says)
 BLOCKING: list[tuple[dict[str, Any], str, str, str, str]] = [
+    (
+        {"choice": {"demographics": [{**PERSON, "count": 10**30}]}},
+        "task2",
+        "entries[0].demographics[0]",
+        "count",
+        "from 0 to 10000",
+    ),
+    (
+        {"choice": {"segment": {"start": 0, "end": 1e308}}},
+        "task2",
+        "entries[0].segment",
+        "end",
+        "expected seconds, at most 1000000",
+    ),
+    (
+        {"question": {"answer": {"start_s": -1e308, "end_s": 140}}},
+        "task3",
+        "entries[0].questions[0].answer",
+        "start_s",
+        "expected seconds, at most 1000000",
+    ),
+    (
+        {"video": {"duration_seconds": 1e308}},
+        "metadata",
+        "[0]",
+        "duration_seconds",
+        "expected seconds, at most 1000000",
+    ),
     ({"header": {"num_entries": 7}}, "task2", "", "num_entries", "found 7; expected 1"),
     ({"header": {"num_entries": "1"}}, "task2", "", "num_entries", 'found "1"'),
     ({"header": {"num_entries": True}}, "task2", "", "num_entries", "found true"),
@@ -313,6 +343,7 @@ def test_a_video_described_twice_is_a_fault(tmp_path):
         (b"", "broken JSON"),
         (b'{"entries": "\xff"}', "no UTF-8 at 13"),
         (b"[1]", "expected an object"),
+        (b"null", "found null; expected an object"),
         (b'{"entries": [NaN]}', r"entries\[0\]: found nan; expected a finite number"),
         (b'{"entries": [{"x": 1e999}]}', r"entries\[0\].x: found inf"),
         (b'{"entries": [{"x": "\\ud800"}]}', "surrogate"),
@@ -324,6 +355,22 @@ def test_a_video_described_twice_is_a_fault(tmp_path):
 def test_a_file_that_is_no_proper_json_is_reported_with_its_place(tmp_path, data, says):
     choice_file(sonic_tree(tmp_path)).write_bytes(data)
     with pytest.raises(AnnotationError, match=says):
+        SONIC.load(tmp_path)
+
+
+@pytest.mark.parametrize(("data", "says"), [(b"null", "found null"), (b"{}", "found {}")])
+def test_metadata_that_are_no_list_stop_loading(tmp_path, data, says):
+    sonic_tree(tmp_path)
+    (tmp_path / "dataset" / "videos" / TOPIC / "metadata_enhanced.json").write_bytes(data)
+    with pytest.raises(AnnotationError, match=f"{says}; expected a list of objects"):
+        SONIC.load(tmp_path)
+
+
+def test_a_pipe_among_the_annotations_is_refused_and_not_waited_for(tmp_path):
+    path = choice_file(sonic_tree(tmp_path))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(AnnotationError, match="found a pipe, socket or device; expected a file"):
         SONIC.load(tmp_path)
 
 
@@ -370,6 +417,57 @@ def test_check_names_an_empty_video(tmp_path):
     sonic_tree(tmp_path)
     (tmp_path / "dataset" / "videos" / TOPIC / "video_001.mp4").write_bytes(b"")
     assert "empty" in SONIC.check(tmp_path)[0].found
+
+
+def box(name: bytes, content: bytes = b"", length: int | None = None) -> bytes:
+    """A box of an MP4 file."""
+    return (len(content) + 8 if length is None else length).to_bytes(4) + name + content
+
+
+HEAD = box(b"ftyp", b"isom") + box(b"moov", b"m" * 20)
+LARGE = (1).to_bytes(4) + b"mdat" + (16 + 30).to_bytes(8)
+
+
+@pytest.mark.parametrize(
+    ("film", "says"),
+    [
+        (HEAD + box(b"mdat", b"d" * 30), None),
+        (HEAD + box(b"mdat", b"d" * 30, length=0), None),
+        (HEAD + LARGE + b"d" * 30, None),
+        (HEAD + box(b"mdat", b"d" * 30) + bytes(20), None),
+        (b"\x1a\x45\xdf\xa3 a Matroska file", None),
+        (HEAD + box(b"mdat", b"d" * 10, length=38), "found 58 bytes; expected 78 or more"),
+        (HEAD + LARGE + b"d" * 10, "found 66 bytes; expected 86 or more"),
+        (HEAD[:30], "found 30 bytes; expected 40 or more"),
+        (box(b"ftyp", b"isom") + box(b"mdat", b"d" * 30), "found 50 bytes without a moov box"),
+    ],
+)
+def test_check_notes_an_mp4_file_that_is_cut_off(tmp_path, film, says):
+    sonic_tree(tmp_path)
+    (tmp_path / "dataset" / "videos" / TOPIC / "video_001.mp4").write_bytes(film)
+    faults = SONIC.check(tmp_path)
+    assert [(fault.file.endswith("video_001.mp4"), fault.blocks) for fault in faults] == (
+        [] if says is None else [(True, False)]
+    )
+    assert says is None or says in faults[0].found
+
+
+def test_a_real_film_is_whole_and_half_of_it_is_not(tmp_path):
+    film = next(SONIC_O1.glob("dataset/videos/*/*.mp4")).read_bytes()
+    sonic_tree(tmp_path)
+    path = tmp_path / "dataset" / "videos" / TOPIC / "video_001.mp4"
+    path.write_bytes(film)
+    assert SONIC.check(tmp_path) == []
+    path.write_bytes(film[: len(film) // 2])
+    (fault,) = SONIC.check(tmp_path)
+    assert f"found {len(film) // 2} bytes; expected" in fault.found
+
+
+def test_check_notes_a_folder_in_the_place_of_a_video(tmp_path):
+    sonic_tree(tmp_path, media=False)
+    (tmp_path / "dataset" / "videos" / TOPIC / "video_001.mp4").mkdir()
+    (fault,) = SONIC.check(tmp_path)
+    assert "found a folder; expected a file" in fault.found
 
 
 def test_a_linked_media_folder_is_the_users_own_choice(tmp_path):

@@ -7,12 +7,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import IO
 
 import click
 import pytest
 from click.testing import CliRunner
 
 import rejudge
+from cache.store import Store
 from rejudge import COMMANDS, cli
 
 ROOT = Path(__file__).parent.parent
@@ -123,3 +126,101 @@ def run_python(code: str, *, check: bool = True) -> subprocess.CompletedProcess[
     )
     assert not check or ran.returncode == 0, ran.stderr
     return ran
+
+
+def rejudge_called(*words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> CompletedProcess:
+    code = f"import sys, rejudge\nsys.argv = ['rejudge', *{list(words)!r}]\nrejudge.main()"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "says"),
+    [
+        (["bench", "check", "demmo"], 2, "no benchmark 'demmo'; there are: demo"),
+        (["bench", "check", "sonic-o1"], 3, "sonic-o1 is not bundled"),
+        (["infre"], 2, "no command 'infre'"),
+        (["bench", "check"], 2, "Missing argument 'BENCH'"),
+    ],
+)
+def test_with_json_an_error_is_an_object_on_stdout_too(
+    words: list[str], exit_code: int, says: str
+) -> None:
+    ran = rejudge_called(*words, "--json")
+    found = json.loads(ran.stdout)
+    assert (ran.returncode, found["exit_code"]) == (exit_code, exit_code)
+    assert says in found["error"]
+    assert says in ran.stderr
+    assert rejudge_called(*words).stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["bench", "list"], ["bench", "list", "--json"], ["--help"], ["infre", "--json"]]
+)
+def test_a_stdout_that_takes_nothing_is_named_and_ends_with_3(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = rejudge_called(*words, stdout=full)
+    assert ran.returncode == 3
+    assert "the result cannot be written to stdout: No space left on device\n" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--store", "", "--out", "x"], "--store"),
+        (["--store", "x", "--out", "x", "--run", " "], "--run"),
+        (["--store=", "--out", "x"], "--store"),
+        (["--data", "", "--store", "x", "--out", "x"], "--data"),
+    ],
+)
+def test_an_empty_value_is_refused_and_never_the_current_folder(
+    words: list[str], named: str
+) -> None:
+    result = CliRunner().invoke(cli, ["score", "demo", *words])
+    assert result.exit_code == 2
+    assert f"the value of {named} is empty" in result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bench", "list"],
+        ["bench", "check", "sonic-o1"],
+        ["bench", "check", "demo"],
+        ["score", "sonic-o1", "--store", "nowhere", "--out", "nowhere"],
+        ["judge", "sonic-o1", "--store", "nowhere", "--judge", "lexical"],
+        ["explain", "sonic-o1", "x", "--store", "nowhere", "--run", "r"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_data_folder_that_is_named_must_be_there(words: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, [*words, "--data", str(tmp_path / "nodata")])
+    assert getattr(result.exception, "exit_code", None) == 3
+    assert f"{tmp_path / 'nodata'} is not there" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "nope", "--out", "x"],
+        ["judge", "nope", "--judge", "lexical"],
+        ["explain", "nope", "summary/01/001", "--run", "r"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_unknown_benchmark_is_answered_with_the_known_before_runs_are_looked_at(
+    words: list[str], tmp_path: Path
+) -> None:
+    Store(tmp_path / "store", create=True).close()
+    result = CliRunner().invoke(cli, [*words, "--store", str(tmp_path / "store")])
+    assert "no benchmark 'nope'; there are: demo, " in str(result.exception)
+
+
+def test_the_example_of_explain_names_the_run_that_the_example_of_infer_makes() -> None:
+    import infer.cli
+    import score.cli
+
+    assert "rejudge infer demo --model captions" in str(infer.cli.infer.help)
+    assert "--run demo-captions" in str(score.cli.explain.help)

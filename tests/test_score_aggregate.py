@@ -1,6 +1,7 @@
 """Means over topics, in both readings; and the published tables through the same code."""
 
 import csv
+import math
 from pathlib import Path
 
 import polars as pl
@@ -130,3 +131,16 @@ def test_the_published_means_of_topics_give_the_published_overall_means():
         assert abs(ours[key] - float(row["value"])) <= 1.0001 * last_place, key
         compared += 1
     assert compared == 66
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("exact", [True, False])
+def test_errors_of_1e308_seconds_have_their_mean_median_and_deviation(exact):
+    scores = rows([1e308, 1.5e308, 1.6e308, 1.7e308], metric="mae_start")
+    [row] = topic_means(scores, exact_sums=exact).to_dicts()
+    # By hand, in units of 1e308: 5.8 / 4; (1.5 + 1.6) / 2; the root of 0.29 / 4.
+    assert row["mean"] == pytest.approx(1.45e308)
+    assert row["median"] == pytest.approx(1.55e308)
+    assert row["std"] == pytest.approx(math.sqrt(0.0725) * 1e308)
+    [whole] = macro_means(topic_means(scores, exact_sums=exact), exact_sums=exact).to_dicts()
+    assert whole["mean"] == pytest.approx(1.45e308)

@@ -57,3 +57,10 @@ def test_recall_counts_what_reaches_the_threshold():
 def test_absolute_errors_are_in_seconds():
     start, end, both = absolute_errors(*map(np.array, ([8.0], [25.0], [10.0], [20.0])))
     assert (start[0], end[0], both[0]) == (2.0, 5.0, 3.5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_answer_of_1e308_seconds_has_errors_and_overlaps_nothing_to_speak_of():
+    times = (np.array([1e308]), np.array([1.7e308]), np.array([1.0]), np.array([2.0]))
+    assert [error[0] for error in absolute_errors(*times)] == [1e308, 1.7e308, 1.35e308]
+    assert tiou(*times)[0] == 0.0

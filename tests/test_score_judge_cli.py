@@ -168,6 +168,14 @@ def test_a_named_run_of_another_benchmark_is_refused(tmp_path: Path) -> None:
     assert "run mine is of benchmark demo" in str(result.exception)
 
 
+def test_the_bundled_judges_are_listed_for_machines_too() -> None:
+    for words in (["--list", "--json"], ["--json", "--list"]):
+        listed = json.loads(CliRunner().invoke(cli, ["judge", *words]).stdout)["judges"]
+        engines = {judge["name"]: judge["engine"] for judge in listed}
+        assert engines["gpt-5-mini"] == "openai"
+        assert engines["lexical"] == "lexical"
+
+
 def test_the_bundled_judges_are_listed_and_named_in_the_help() -> None:
     runner = CliRunner()
     for option in ("--list", "--help"):

@@ -241,4 +241,36 @@ def test_an_item_is_explained(golden):
         "error type hallucination: the end, 404.75 s, is not after the start, 410.28 s"
         in result.stdout
     )
-    assert "'start_s': 410.28" in result.stdout
+    assert "\nread.start_s 410.28\n" in result.stdout
+
+
+def explained(golden, *words):
+    from score.cli import explain
+
+    options = ("--run", "alpha", "--data", str(ROOT), "--store", str(golden))
+    return CliRunner().invoke(explain, ["sonic-o1", *words, *options])
+
+
+def test_the_beginning_of_an_id_is_enough_to_explain_an_item(golden):
+    assert explained(golden, "choice/01/001/0-180").stdout.startswith("choice/01/001/0-180/0 ")
+    several = explained(golden, "localization/01/003/300-480/0/").exception
+    assert "items begin with" in str(several)
+    unknown = explained(golden, "localisation/01/003/300-480/0/002").exception
+    assert "the nearest are: localization/01/003/300-480/0/002" in str(unknown)
+
+
+def test_a_reference_is_shown_a_line_for_each_of_its_members(golden):
+    shown = explained(golden, "localization/01/003/300-480/0/002").stdout.splitlines()
+    names = [line.split()[0] for line in shown if line.startswith("reference")]
+    assert names == ["reference.start_s", "reference.end_s", "reference.rationale"]
+
+
+def test_scores_that_cannot_be_written_end_with_3(golden, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        result = run_cli(
+            "score", "sonic-o1", "--data", ROOT, "--store", golden, "--out", out,
+            "--no-similarity",
+        )  # fmt: skip
+        assert f"the scores cannot be written to {out}: " in str(result.exception)
+        assert result.exception.exit_code == 3

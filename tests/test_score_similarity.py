@@ -4,10 +4,12 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from score.errors import FeatureMissing, ScoreError
 from score.scoring import score
-from score.similarity import WEIGHTS_SHA256, Encoder, cosine
+from score.similarity import Encoder, cosine
+from score.weights import WEIGHTS_SHA256
 from tests.scored_runs import run_store, summary_item
 
 
@@ -27,7 +29,7 @@ TEXTS = [
 
 def test_vectors_are_those_of_sentence_transformers(encoder):
     found = encoder.encode(TEXTS)
-    expected = encoder._model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
+    expected = encoder.load().encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
     assert found.shape == (len(TEXTS), 384)
     assert found.dtype == np.float32
     assert np.abs(found - expected).max() < 1e-6
@@ -85,6 +87,46 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 
 
 def test_packaged_weights_that_are_not_the_published_ones_are_refused(monkeypatch):
-    monkeypatch.setattr("score.similarity.WEIGHTS_SHA256", "0" * 64)
+    monkeypatch.setattr("score.weights.WEIGHTS_SHA256", "0" * 64)
     with pytest.raises(ScoreError, match="is not the published"):
         Encoder().encode(["A man enters."])
+
+
+def test_threads_of_torch_are_as_before(encoder):
+    before = torch.get_num_threads()
+    encoder.encode([f"text {number}" for number in range(40)])
+    assert torch.get_num_threads() == before
+
+
+def test_reduced_precision_is_near_and_said(tmp_path, encoder):
+    reduced = Encoder(precision="bfloat16")
+    exact, near = encoder.encode(TEXTS), reduced.encode(TEXTS)
+    assert near.dtype == np.float32
+    assert not np.array_equal(near, exact)
+    differences = np.abs(near @ near.T - exact @ exact.T)
+    assert differences.max() < 0.02
+    item = summary_item()
+    text = '{"summary_detailed": "A man comes in.", "summary_short": ["A man sits."]}'
+    store = run_store(tmp_path / "store", [([item], text)], tasks=("summary",))
+    found = score(store, [item], ["run-a"], encoder=reduced)
+    assert found.signature["similarity"]["dtype"] == "bfloat16"
+
+
+def test_an_unknown_precision_is_answered_with_the_known_ones():
+    with pytest.raises(ScoreError, match="there are: float32, bfloat16"):
+        Encoder(precision="int8")
+
+
+def test_a_package_that_is_installed_and_broken_is_said_to_be_so(monkeypatch, tmp_path):
+    (tmp_path / "sentence_transformers.py").write_text("raise ImportError('no libcudart.so.12')")
+    monkeypatch.delitem(sys.modules, "sentence_transformers")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(FeatureMissing, match=r"cannot be imported \(ImportError: no libcudart"):
+        Encoder().encode(["A man enters."])
+
+
+def test_a_folder_without_weights_ends_with_3(tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(FeatureMissing) as raised:
+            Encoder(folder).encode(["A man enters."])
+        assert raised.value.exit_code == 3

@@ -1,5 +1,6 @@
 """Slices: membership by presence and by count, unknown kept, small ones marked."""
 
+import polars as pl
 import pytest
 
 from bench.item import Attributes, Demographic
@@ -101,3 +102,16 @@ def test_slices_do_not_depend_on_the_order_of_the_rows(scored):
     assert slice_means(shuffled, scored.items, "gender").equals(
         slice_means(scored.scores, scored.items, "gender")
     )
+
+
+def test_samples_of_one_item_do_not_make_a_slice_big_enough(tmp_path):
+    item = choice_item(attributes=Attributes(duration="short"))
+    store = run_store(tmp_path / "store", [([item], choice_answer("A"))])
+    found = score(store, [item], ["run-a"])
+    twice = pl.concat([found.scores, found.scores.with_columns(sample=pl.lit(1, pl.Int64))])
+    [row] = (
+        slice_means(twice, found.items, "duration", minimum=2)
+        .filter(metric="accuracy")
+        .rows(named=True)
+    )
+    assert (row["n_scored"], row["is_enough"]) == (2, False)

@@ -10,8 +10,8 @@ from score.taxonomy import ERROR_TYPES, Predicted, error_types, is_teleport, rea
 NAN = float("nan")
 
 
-def predicted(start_s, end_s, *, ref=(550.0, 560.0), segment=(500.0, 680.0), judge=NAN):
-    fields = (start_s, end_s, *ref, *segment, judge)
+def predicted(start_s, end_s, *, ref=(550.0, 560.0), segment=(500.0, 680.0), judge=NAN, video=NAN):
+    fields = (start_s, end_s, *ref, *segment, judge, video)
     return Predicted(*(np.array([value], dtype=float) for value in fields))
 
 
@@ -41,6 +41,19 @@ def error_type(*args, **more):
 )
 def test_a_prediction_has_the_type_of_the_first_rule_that_holds(given, expected):
     assert error_type(*given)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((665.0, 672.0), "hallucination"),
+        ((660.0, 671.0), "too_late"),  # whole seconds: 1 s over is not beyond the end
+        ((50.0, 60.0), "relative_absolute"),
+    ],
+)
+def test_a_time_beyond_the_videos_end_is_a_hallucination(given, expected):
+    assert error_type(*given, video=670.0)[0] == expected
+    assert error_type(*given, video=NAN)[0] != "hallucination"
 
 
 def test_a_reversed_interval_is_a_hallucination_even_where_its_shift_is_close():

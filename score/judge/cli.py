@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejudge import data_option, emit, json_option, store_option, track
+from rejudge import AS_JSON, data_option, emit, json_option, store_option, track
 
 if TYPE_CHECKING:
     from score.judge.estimate import Plan
@@ -24,8 +24,12 @@ def _list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         return
     from score.judge.spec import load_spec, spec_names
 
-    for name in spec_names():
-        click.echo(_described(load_spec(name)))
+    specs = [load_spec(name) for name in spec_names()]
+    emit(
+        {"judges": [{"name": spec.name, **spec.signature()} for spec in specs]},
+        lambda: "\n".join(map(_described, specs)),
+        as_json=ctx.meta.get(AS_JSON, False),
+    )
     ctx.exit()
 
 

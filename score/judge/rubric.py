@@ -9,6 +9,7 @@ rubric of a user's own cannot forget it. The rendered text is part of the reques
 from __future__ import annotations
 
 import re
+import traceback
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,9 @@ class Rubric(msgspec.Struct, frozen=True):
     name: str
     version: str
     text: str
-    """The template without its version line."""
+    """The template."""
+    file: str = ""
+    """Where it was read, for messages."""
 
     def system(self, scale: Scale) -> str:
         """The system message: criteria, how texts are delimited, how to reply.
@@ -52,19 +55,22 @@ def load_rubric(name: str, folder: Path) -> Rubric:
     """Load a rubric by file name: beside the spec in ``folder``, else a bundled one.
 
     Raises:
-        SpecError: no such file, or no version line.
+        SpecError: no such file, not UTF-8, or no version line.
     """
     found = [path for path in (folder / name, RUBRICS / name) if path.is_file()]
     if not found:
         known = ", ".join(rubric_names())
         raise SpecError(f"no rubric {name!r} in {folder}; bundled rubrics: {known}")
-    text = found[0].read_text(encoding="utf-8")
+    try:
+        text = found[0].read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{found[0]}: found a byte that is no UTF-8 at {error.start}") from error
     version = _VERSION.match(text)
     if version is None:
         raise SpecError(
-            f"{found[0]}: the first line must give the version, as in {{# version: 1 #}}"
+            f"{found[0]} line 1: the first line must give the version, as in {{# version: 1 #}}"
         )
-    return Rubric(found[0].stem, version[1], text[version.end() :].strip())
+    return Rubric(found[0].stem, version[1], text, str(found[0]))
 
 
 @lru_cache(maxsize=64)
@@ -75,8 +81,18 @@ def _system(rubric: Rubric, scale: Scale) -> str:
     environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
     values: dict[str, Any] = {"scale": scale, "unit": scale.unit}
     try:
-        criteria = environment.from_string(rubric.text).render(values)
+        criteria = environment.from_string(rubric.text).render(values).strip()
     except jinja2.TemplateError as error:
-        raise SpecError(f"rubric {rubric.name}: {error}") from error
+        raise SpecError(f"{_where(rubric, error)}: {error.message}") from error
+    except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise SpecError(f"{_where(rubric, error)}: {error}") from error
     frame = (HERE / "frame.jinja").read_text(encoding="utf-8")
     return environment.from_string(frame).render(values | {"criteria": criteria}).strip()
+
+
+def _where(rubric: Rubric, error: Exception) -> str:
+    # Jinja maps the frames of compiled templates back to their source.
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename in ("<template>", "<unknown>")]
+    line = getattr(error, "lineno", None) or (lines[-1] if lines else 1)
+    return f"{rubric.file or rubric.name} line {line}"

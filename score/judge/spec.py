@@ -26,13 +26,23 @@ import msgspec
 from cache.canonical import sha256_hex
 from cache.request import Sampling
 from score.errors import SpecError, UnknownJudge
+from score.judge.mismatch import mismatch
 from score.judge.rubric import Rubric, load_rubric
 
 SPECS = Path(__file__).parent / "specs"
 
-_AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
-_NotNegative = Annotated[int, msgspec.Meta(ge=0)]
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_AtLeastOne = Annotated[int, msgspec.Meta(ge=1, description="a whole number, 1 or more")]
+_NotNegative = Annotated[int, msgspec.Meta(ge=0, description="a whole number, 0 or more")]
+_Price = Annotated[float, msgspec.Meta(ge=0, description="a number, 0 or more")]
+_Seconds = Annotated[float, msgspec.Meta(gt=0, description="a number of seconds, more than 0")]
+_Text = Annotated[str, msgspec.Meta(min_length=1, description="text that is not empty")]
+_Name = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="letters, digits, dots, - and _, the first a letter or a digit",
+    ),
+]
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,17 +79,18 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Prices(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """US dollars for a million tokens."""
 
-    input_usd_per_million: Annotated[float, msgspec.Meta(ge=0)]
-    output_usd_per_million: Annotated[float, msgspec.Meta(ge=0)]
+    input_usd_per_million: _Price
+    output_usd_per_million: _Price
 
 
 class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who grades, and how."""
 
-    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    name: _Name
+    """Bundled judges' names are theirs alone: scores call a judge by its name."""
     engine: Literal["openai", "lexical", "embedding"]
     """``lexical`` and ``embedding`` are formulas, no language models: see ``local.py``."""
-    model: Annotated[str, msgspec.Meta(min_length=1)]
+    model: _Text
     scale: Scale
     revision: str = ""
     base_url: str = ""
@@ -98,7 +109,7 @@ class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     attempts: _AtLeastOne = 3
     """Requests spent on each of them at most, where replies are unreadable."""
     concurrency: _AtLeastOne = 8
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    timeout_s: _Seconds = 120.0
     max_retries: _NotNegative = 5
     """Repeats of one HTTP request after 429, 5xx, a timeout or a lost connection."""
     expected_output_tokens: _AtLeastOne = 200
@@ -141,8 +152,8 @@ def load_spec(name_or_path: str | Path) -> JudgeSpec:
 
     Raises:
         UnknownJudge: neither a bundled name nor a file.
-        SpecError: a field of the spec is unknown, missing or of the wrong kind, or its rubric is
-            not usable.
+        SpecError: a field of the spec is unknown, missing or of the wrong kind, its name is a
+            bundled judge's, or its rubric is not usable.
     """
     name = str(name_or_path)
     path = SPECS / f"{name}.toml" if name in spec_names() else Path(name_or_path)
@@ -156,14 +167,19 @@ def load_spec(name_or_path: str | Path) -> JudgeSpec:
         raise SpecError(f"{path}: no valid TOML: {error}") from error
     rubric = members.pop("rubric", "")
     if not isinstance(rubric, str):
-        raise SpecError(f"{path}: rubric: expected a file name, got {type(rubric).__name__}")
+        raise SpecError(f"{path}: rubric: expected a file name")
     try:
         spec = msgspec.convert(members, JudgeSpec)
     except msgspec.ValidationError as error:
-        raise SpecError(f"{path}: {_explained(str(error))}") from error
+        raise SpecError(f"{path}: {mismatch(error, JudgeSpec)}") from error
     if rubric:
         spec = msgspec.structs.replace(spec, rubric=load_rubric(rubric, path.parent))
     _check(spec, path)
+    if spec.name.casefold() in spec_names() and path.resolve().parent != SPECS.resolve():
+        raise SpecError(
+            f"{path}: name: {spec.name} is a bundled judge, for which this one would pass; choose "
+            "another name"
+        )
     return spec
 
 
@@ -178,28 +194,6 @@ def moved(spec: JudgeSpec, base_url: str | None) -> JudgeSpec:
     found = msgspec.structs.replace(spec, base_url=base_url)
     _check(found, Path("--base-url"))
     return found
-
-
-def _explained(message: str) -> str:
-    """Put the field first; and never the value, which may be a secret in the wrong place."""
-    text, _, where = message.partition(" - at ")
-    prefix = where.strip("`").removeprefix("$").lstrip(".")
-    unknown = re.search(r"unknown field `([^`]+)`", text)
-    if unknown:
-        known = _members_of(prefix)
-        hint = "; keys are read from the environment: name the variable in api_key_env"
-        also = hint if unknown[1] == "api_key" else f"; known are: {', '.join(known)}"
-        return f"{'.'.join(filter(None, (prefix, unknown[1])))}: unknown field{also}"
-    missing = re.search(r"missing required field `([^`]+)`", text)
-    if missing:
-        return f"{'.'.join(filter(None, (prefix, missing[1])))}: this field is required"
-    return f"{prefix}: {text}"
-
-
-def _members_of(prefix: str) -> tuple[str, ...]:
-    tables: dict[str, Any] = {"scale": Scale, "sampling": Sampling, "prices": Prices}
-    known: tuple[str, ...] = tables.get(prefix, JudgeSpec).__struct_fields__
-    return known
 
 
 def _check(spec: JudgeSpec, path: Path) -> None:

@@ -1,9 +1,9 @@
-"""Answers to summary items: a detailed text and bullets."""
+"""Answers to summary items: a detailed text and bullets; to empathic ones: one text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from score.parse.document import Clash, Document, documents
@@ -11,9 +11,8 @@ from score.parse.prediction import ParseFailure, SummaryPrediction
 from score.parse.text import folded, text_member
 from score.parse.visible import visible
 
-_DETAILED = (
-    "summary_detailed", "detailed_summary", "summary_detailed_empathic", "detailed", "summary_long",
-)  # fmt: skip
+_EMPATHIC = "summary_detailed_empathic"
+_DETAILED = ("summary_detailed", "detailed_summary", _EMPATHIC, "detailed", "summary_long")
 _SHORT = ("summary_short", "short_summary", "short", "bullets", "key_points")
 _HEADING = re.compile(
     r"^[ \t#*>_-]*(?:\d{1,2}[.)][ \t*_]*)?"
@@ -26,13 +25,24 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s+", re.M)
 
 def parse_summary(text: str) -> SummaryPrediction | ParseFailure:
     """Read both summaries from a response. What is cut off is left out."""
+    return _read(text, _DETAILED, _SHORT)
+
+
+def parse_empathic(text: str) -> SummaryPrediction | ParseFailure:
+    """Read an empathic summary from a response; it is the detailed text, and there is no short."""
+    return _read(text, (_EMPATHIC, *_DETAILED), ())
+
+
+def _read(
+    text: str, details: Sequence[str], shorts: Sequence[str]
+) -> SummaryPrediction | ParseFailure:
     said = visible(text)
     if not said:
         return ParseFailure("nothing but thinking" if text.strip() else "the response is empty")
     found = [
         prediction
         for document in documents(said)
-        if (prediction := _of_document(document)) is not None
+        if (prediction := _of_document(document, details, shorts)) is not None
     ]
     if found:
         distinct = {(one.detailed, one.short) for one in found}
@@ -42,19 +52,21 @@ def parse_summary(text: str) -> SummaryPrediction | ParseFailure:
     return _of_headings(said)
 
 
-def _of_document(document: Document) -> SummaryPrediction | None:
+def _of_document(
+    document: Document, details: Sequence[str], shorts: Sequence[str]
+) -> SummaryPrediction | None:
     if not isinstance(document.value, dict):
         return None
     names = folded(document.value)
-    if not any(name in names for name in (*_DETAILED, *_SHORT)):
+    if not any(name in names for name in (*details, *shorts)):
         inner = [member for member in document.value.values() if isinstance(member, dict)]
         if len(inner) != 1 or document.cut is not None:
             return None
         names = folded(inner[0])
-        if not any(name in names for name in (*_DETAILED, *_SHORT)):
+        if not any(name in names for name in (*details, *shorts)):
             return None
-    detailed, problem = text_member(names, _DETAILED)
-    short, short_problem = _short(names, document)
+    detailed, problem = text_member(names, details)
+    short, short_problem = _short(names, document) if shorts else ((), "")
     flags = ("repaired",) if document.repaired else ()
     if document.cut is not None:
         flags = (*flags, "cut off")

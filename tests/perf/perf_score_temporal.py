@@ -21,7 +21,7 @@ def main():
     said = start + rng.normal(0, 40, N)
     predicted = Predicted(
         said, said + rng.normal(8, 5, N), start, start + 8, segment, segment + 180,
-        rng.integers(0, 11, N).astype(float),
+        rng.integers(0, 11, N).astype(float), np.full(N, np.nan),
     )  # fmt: skip
     times = predicted.start_s, predicted.end_s, predicted.ref_start_s, predicted.ref_end_s
     started = time.perf_counter()
