@@ -46,7 +46,13 @@ def stats(store: Path, as_json: bool) -> None:
 @_run_option
 @_model_option
 @click.option("--outcome", help="Only records that ended so: ok, truncated, timeout …")
-@click.option("--limit", default=50, show_default=True, help="At most so many; 0 lists all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="At most so many; 0 lists all.",
+)
 @json_option
 def list_records(
     store: Path,
@@ -79,14 +85,13 @@ def cat(key: str, store: Path, show_all: bool, as_json: bool) -> None:
 
     Example: rejudge cache cat 3fa2b1 --store ./store
     """
-    from cache.ls import find_key
+    from cache.ls import find_records
     from cache.order import answer, in_order
     from cache.store import Store
     from cache.view import record_dict, record_text
 
     with Store(store, read_only=True) as opened:
-        full = find_key(opened, key)
-        found = opened.find([full])[full]
+        found = find_records(opened, key)
     shown = [one.record for one in (in_order(found) if show_all else [answer(found)])]
     emit(
         {"records": [record_dict(record) for record in shown]},
@@ -122,6 +127,7 @@ def verify(context: click.Context, store: Path, repair: bool, as_json: bool) -> 
 @store_option
 @click.option(
     "--idle-hours",
+    type=click.FloatRange(min=0),
     default=24.0,
     show_default=True,
     help="A writer of another host counts as gone after so many hours without a write.",
@@ -154,10 +160,11 @@ def merge(sources: tuple[Path, ...], store: Path, as_json: bool) -> None:
 
     Example: rejudge cache merge ./node-1 ./node-2 --store ./store
     """
-    from cache.merge import merge_stores
+    from cache.merge import merge_stores, open_sources
     from cache.store import Store
     from cache.view import merged_text
 
+    open_sources(sources)  # what cannot be merged leaves no empty store behind
     with Store(store, create=True) as opened:
         found = merge_stores(opened, sources, progress=_Tracked("copying packs"))
     emit(found.as_dict(), lambda: merged_text(found), as_json=as_json)
@@ -200,10 +207,18 @@ def gc(store: Path, apply: bool, unreferenced: tuple[str, ...], as_json: bool) -
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write.")
 @_run_option
 @json_option
+@click.pass_context
 def export_answers(
-    store: Path, form: Literal["parquet", "jsonl"], out: Path, run: str | None, as_json: bool
+    context: click.Context,
+    store: Path,
+    form: Literal["parquet", "jsonl"],
+    out: Path,
+    run: str | None,
+    as_json: bool,
 ) -> None:
     """Write answers to a table or to JSON lines.
+
+    Exit 1 if the store holds anything that does not verify: it is not exported.
 
     Example: rejudge cache export --store ./store --run qwen3-omni --out answers.parquet
     """
@@ -212,7 +227,16 @@ def export_answers(
 
     with Store(store, read_only=True) as opened:
         count = export(opened, out, form, run=run)
-    emit({"out": str(out), "records": count}, f"{count} record(s) → {out}", as_json=as_json)
+        faults = opened.faults
+    found = {"out": str(out), "records": count, "faults": len(faults)}
+    emit(found, f"{count} record(s) → {out}", as_json=as_json)
+    if faults:
+        click.echo(
+            f"{len(faults)} place(s) do not verify and were left out, the first: {faults[0]}. "
+            "`rejudge cache verify` lists all.",
+            err=True,
+        )
+    context.exit(1 if faults else 0)
 
 
 @cache.command("import")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cache.errors import StoreUnavailable
 from cache.fault import Fault
 from cache.order import Found, surplus
 from cache.quarantine import CONFLICT, keep_faults
@@ -52,10 +53,15 @@ def keep_conflicts(store: Store) -> list[Fault]:
     """Copy the later of two answers to quarantine; return all there are.
 
     Raises:
-        OSError: the quarantine cannot be written.
+        StoreUnavailable: the quarantine cannot be written.
     """
     faults = as_faults(store.path, find_surplus(store)[1])
-    keep_faults(store.path, faults)
+    try:
+        keep_faults(store.path, faults)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{store.path}: conflicting answers cannot be copied to quarantine: {error}"
+        ) from error
     return faults
 
 

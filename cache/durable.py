@@ -25,6 +25,19 @@ def sync_folder(path: Path) -> None:
             os.close(fd)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, durably: before anything is put into it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
 @contextlib.contextmanager
 def beside(target: Path) -> Iterator[Path]:
     """Yield a new name beside ``target``; what is left of it at the end is removed."""
@@ -36,13 +49,24 @@ def beside(target: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
+def retire(path: Path) -> None:
+    """Take a file's name from it. Who has it open keeps it; the collection removes it after a day.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    retired = path.parent / f".{uuid.uuid4().hex}.tmp"
+    path.rename(retired)
+    os.utime(retired)
+
+
 def write_file(path: Path, chunks: Iterable[bytes | memoryview], *, mode: int = 0o644) -> None:
     """Write a whole file durably: it appears under its name complete, or not at all.
 
     Raises:
         OSError: the file cannot be written; nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with beside(path) as temporary:
         with temporary.open("xb") as file:
             for chunk in chunks:

@@ -6,13 +6,14 @@ as JSON text; with a run also ``run``, ``item`` and that sample's number, one ro
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from cache.durable import write_file
+from cache.durable import beside, make_folder, sync_folder, write_file
 from cache.errors import StoreUnavailable
 from cache.store import Store
 
@@ -58,11 +59,25 @@ def export(store: Store, out: Path, form: Format, *, run: str | None = None) -> 
             write_file(out, lines())
             return count
         frame = export_frame(store, run)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        frame.write_parquet(out)
+        _write_table(frame, out)
         return frame.height
     except OSError as error:
         raise StoreUnavailable(f"{out} cannot be written: {error}") from error
+
+
+def _write_table(frame: pl.DataFrame, out: Path) -> None:
+    import polars as pl
+
+    make_folder(out.parent)
+    with beside(out) as temporary:
+        try:
+            frame.write_parquet(temporary)
+        except pl.exceptions.PolarsError as error:
+            raise OSError(str(error)) from error
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.rename(out)
+    sync_folder(out.parent)
 
 
 def export_frame(store: Store, run: str | None = None) -> pl.DataFrame:

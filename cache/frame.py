@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from cache.errors import StoreUnavailable
+from cache.errors import StoreError, StoreUnavailable
 from cache.order import answer
 from cache.pack import iterate_lines
 
@@ -49,15 +49,27 @@ _COLUMNS: dict[str, tuple[str, str, Any]] = {
 def make_frame(store: Store) -> pl.DataFrame:
     """Return one row a key: the record that answers for it.
 
+    Polars checks no line. So each pack's bytes are compared with its name first, and what is in a
+    damaged one, or in a part, is checked line by line.
+
     Raises:
         StoreUnavailable: a file cannot be read.
+        StoreError: Polars cannot make a table of the lines.
     """
+    import polars as pl
+
     for _ in range(_TRIES):
         store.refresh()
+        store.check_packs()
         try:
             return _answers_only(store, _read(store)).drop("_digest")
         except FileNotFoundError:  # a part was sealed, or a pack joined with others, meanwhile
             continue
+        except pl.exceptions.PolarsError as error:
+            raise StoreError(
+                f"{store.path}: no table can be made of its lines: {error}. `rejudge cache verify` "
+                "says whether they are sound."
+            ) from error
     raise StoreUnavailable(f"{store.path}: files come and go too fast to read a table of them")
 
 

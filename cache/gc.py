@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cache.conflict import keep_conflicts
-from cache.errors import StoreUnavailable
+from cache.errors import RecordError, StoreUnavailable
 from cache.layout import FOLDERS
 from cache.order import Found, answer
 from cache.pack import iterate_lines, list_packs
 from cache.part import PART_BYTES
+from cache.record import verify_line
 from cache.seal import write_pack
 from cache.store import Store
 
@@ -69,11 +70,14 @@ def collect_garbage(
             was.
     """
     store.refresh()
+    store.check_packs()
+    faulty = {fault.file for fault in store.faults}
     garbage = Garbage()
     doomed: dict[str, set[int]] = defaultdict(set)
     reasons: Counter[str] = Counter()
     for reason, file, offset, size in _doomed(store, frozenset(unreferenced)):
-        if file.startswith("packs/") and offset not in doomed[file]:
+        # A damaged pack stays as it is, for `verify --repair`.
+        if file.startswith("packs/") and file not in faulty and offset not in doomed[file]:
             doomed[file].add(offset)
             reasons[reason] += 1
             garbage.line_bytes += size + 1
@@ -89,6 +93,11 @@ def collect_garbage(
             garbage.files = _leftovers(store)
             for name in garbage.files:
                 (store.path / name).unlink(missing_ok=True)
+        except RecordError as error:
+            raise RecordError(
+                f"{store.path}: the collection stopped at a pack that holds damage: {error}. "
+                "Nothing is lost; run `rejudge cache verify --repair` first."
+            ) from error
         except OSError as error:
             raise StoreUnavailable(f"{store.path}: the collection stopped: {error}") from error
         garbage.applied = True
@@ -150,6 +159,7 @@ def _join(store: Store, group: list[str], doomed: dict[str, set[int]]) -> str | 
         for name in group:
             for offset, line in iterate_lines(store.path, name):
                 if line and offset not in doomed[name]:
+                    verify_line(line)
                     yield line + b"\n"
 
     return write_pack(store.path, kept) if next(kept(), None) is not None else None

@@ -22,11 +22,11 @@ import numpy as np
 
 from cache.fault import Fault
 from cache.keys import key_texts, sorted_numbers
-from cache.lines import Check
+from cache.lines import Check, Lines
 from cache.live import LiveParts
 from cache.pack import PackContent, list_packs, read_pack
 from cache.quarantine import keep_faults
-from cache.segment import Segment, Stamp
+from cache.segment import DamagedIndex, Segment, Stamp, remove_segment
 
 _SEGMENTS = 8
 _ROWS_AT_ONCE = 2_000_000
@@ -52,6 +52,8 @@ class Index:
         self._added: list[tuple[str, str, int, int, bool]] = []
         self._fresh: dict[str, tuple[Place, ...]] = {}
         self._suspects: set[str] = set()
+        self.damaged: list[Fault] = []
+        """Segments that were found damaged since opening; each was dropped and made anew."""
 
     @property
     def faults(self) -> list[Fault]:
@@ -202,6 +204,14 @@ class Index:
         self._segments = [self._without(segment, {file}) for segment in self._segments]
         self.refresh()
 
+    def agrees(self, pack: str, lines: Lines) -> bool:
+        """Whether the index says of a pack what these lines of it say."""
+        for segment in self._segments:
+            for number, stamp in enumerate(segment.files):
+                if stamp.name == pack:
+                    return segment.agrees(number, lines)
+        return True  # it came after the last refresh
+
     def _take_in(self, packs: dict[str, Stamp]) -> None:
         kept: list[Segment] = []
         open_packs = dict(packs)
@@ -232,8 +242,13 @@ class Index:
         for path in sorted(self._root.glob("index/[!.]*.idx")):
             if path in loaded:
                 continue
-            with contextlib.suppress(OSError, ValueError):  # gone, cut off or of another version
-                found.append(Segment.load(path))
+            with contextlib.suppress(OSError, ValueError):  # gone, or of another version
+                try:
+                    found.append(Segment.load(path))
+                except DamagedIndex as error:
+                    self.damaged.append(Fault(f"index/{path.name}", 0, 0, f"the index {error}"))
+                    if self._writable:
+                        remove_segment(path)
         # Where segments overlap, the biggest serves and the rest is cut down.
         for segment in sorted(found, key=len, reverse=True):
             yield self._without(segment, self._suspects)
@@ -244,7 +259,7 @@ class Index:
         cut_down = Segment.merge([segment], None, without=names)
         if self._writable and segment.path is not None:
             with contextlib.suppress(OSError):
-                segment.path.unlink()
+                remove_segment(segment.path)
                 if cut_down.files:
                     cut_down = cut_down.store(self._root / "index")
         return cut_down
@@ -295,7 +310,7 @@ class Index:
         for segment in small:
             if segment.path is not None and joined.path not in (None, segment.path):
                 with contextlib.suppress(OSError):
-                    segment.path.unlink()
+                    remove_segment(segment.path)
 
 
 def _texts(segment: Segment, at: int, end: int) -> list[str]:

@@ -5,7 +5,7 @@ STORE/
   parts/<host>-<pid>-<uuid>.jsonl  open, one a writer, append only
   packs/3f/<sha256>.jsonl          sealed, read-only, named by the sha256 of its bytes
   runs/<name>.jsonl                a run: one line an item
-  media/*.jsonl                    (path, size, mtime_ns) → sha256 of a media file
+  media/*.jsonl                    path, size, times, inode → sha256 of a media file
   index/                           rebuildable at any time, never the truth
   quarantine/                      what did not verify, and the later of two answers
 """
@@ -20,7 +20,7 @@ import time
 import uuid
 from pathlib import Path
 
-from cache.durable import create_exclusive
+from cache.durable import create_exclusive, make_folder
 from cache.errors import StoreUnavailable
 
 SCHEMA = 1
@@ -47,10 +47,10 @@ def open_folder(path: Path, *, create: bool) -> None:
                     "`rejudge infer` or `rejudge cache import` make one there."
                 )
             _refuse_foreign(path)
-            path.mkdir(parents=True, exist_ok=True)
-            create_exclusive(file, json.dumps({"schema": SCHEMA, "digest": "sha256"}) + "\n")
+            # The folders first: where format.json is, all of them are.
             for folder in FOLDERS:
-                (path / folder).mkdir(exist_ok=True)
+                make_folder(path / folder)
+            create_exclusive(file, json.dumps({"schema": SCHEMA, "digest": "sha256"}) + "\n")
         found = file.read_bytes()
     except OSError as error:
         raise StoreUnavailable(f"{path}: the store cannot be opened: {error}") from error
@@ -78,7 +78,8 @@ def _check_schema(file: Path, found: bytes) -> None:
             f"{file} is damaged. Restore it; its content is "
             f'{{"schema": {SCHEMA}, "digest": "sha256"}}.'
         ) from error
-    if schema != SCHEMA or digest != "sha256":
+    # True and 1.0 equal 1 and are none.
+    if type(schema) is not int or schema != SCHEMA or digest != "sha256":
         raise StoreUnavailable(
             f"{file} says schema {schema!r}, digest {digest!r}; this rejudge knows schema "
             f"{SCHEMA} with sha256. Use the rejudge that wrote the store, or a newer one."

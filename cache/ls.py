@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cache.errors import UnknownKey
+from cache.order import Found
 from cache.record import Outcome
 from cache.store import Store
 
@@ -49,6 +50,22 @@ def select_records(
         "key", "outcome", "engine", "model", "sample", "created", said.str.head(_TEXT).alias("text")
     )
     return (shown.head(limit) if limit else shown).to_dicts(), frame.height
+
+
+def find_records(store: Store, prefix: str) -> list[Found]:
+    """Return every record under the one key that starts with ``prefix``.
+
+    Raises:
+        UnknownKey: none does, several do, or no record under it verifies.
+    """
+    key = find_key(store, prefix)
+    found = store.find([key]).get(key)
+    if found is None:
+        raise UnknownKey(
+            f"the record under {key} cannot be shown: its line does not verify. `rejudge cache "
+            "verify` says where it is; the next run asks again."
+        )
+    return found
 
 
 def find_key(store: Store, prefix: str) -> str:

@@ -2,7 +2,9 @@
 
     media/digests.jsonl       what earlier sealings brought together
     media/<writer>.jsonl      one writer's new digests
-        {"path": …, "size": …, "mtime_ns": …, "sha256": …, "check": …}
+        {"path": …, "size": …, "mtime_ns": …, "ctime_ns": …, "inode": …, "sha256": …, "check": …}
+
+Who copies a file may give it the old time of change, but not the old ``ctime``.
 
 A memory, never the truth: a line that does not verify is as good as none.
 """
@@ -23,18 +25,25 @@ from cache.layout import new_writer, writer_is_gone
 
 #: A file changed within so many seconds may be changed again without its time telling.
 _SETTLED_S = 2.0
+#: And one whose ctime is so young may be changed, and its time put back, in the same tick.
+_TICK_S = 0.1
+
+
+_Place = tuple[str, int, int, int, int]
 
 
 class _Line(msgspec.Struct, frozen=True):
     path: str
     size: int
     mtime_ns: int
+    ctime_ns: int
+    inode: int
     sha256: str
     check: str = ""
 
     @property
-    def place(self) -> tuple[str, int, int]:
-        return self.path, self.size, self.mtime_ns
+    def place(self) -> _Place:
+        return self.path, self.size, self.mtime_ns, self.ctime_ns, self.inode
 
     @property
     def expected_check(self) -> str:
@@ -50,7 +59,7 @@ class MediaDigests:
     def __init__(self, root: Path, *, writable: bool) -> None:
         self._root = root
         self._writable = writable
-        self._known: dict[tuple[str, int, int], str] | None = None
+        self._known: dict[_Place, str] | None = None
         self._pid = os.getpid()
         self._file: Path | None = None
 
@@ -62,15 +71,14 @@ class MediaDigests:
         """
         if self._known is None:
             self._known = {line.place: line.sha256 for line in _read(self._root)}
-        before = path.stat()
-        place = (str(path.resolve()), before.st_size, before.st_mtime_ns)
+        place = _place(path)
         if place in self._known:
             return self._known[place]
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
-        after = path.stat()
-        settled = time.time() - before.st_mtime > _SETTLED_S
-        if settled and (after.st_size, after.st_mtime_ns) == place[1:]:
+        now = time.time()
+        settled = now - place[2] / 1e9 > _SETTLED_S and now - place[3] / 1e9 > _TICK_S
+        if settled and _place(path) == place:
             self._known[place] = found
             self._remember(_Line(*place, found))
         return found
@@ -85,6 +93,17 @@ class MediaDigests:
         # Not being able to remember costs the next process time, nothing else.
         with contextlib.suppress(OSError), self._file.open("ab", buffering=0) as file:
             file.write(msgspec.json.encode(checked) + b"\n")
+
+
+def _place(path: Path) -> _Place:
+    found = path.stat()
+    return (
+        str(path.resolve()),
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+        found.st_ino,
+    )
 
 
 def gather_digests(root: Path) -> None:

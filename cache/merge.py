@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from cache.conflict import keep_conflicts
-from cache.durable import SEALED, beside, create_exclusive, sync_folder
-from cache.errors import RunConflict, StoreError, StoreUnavailable, UnknownRun
+from cache.durable import SEALED, beside, create_exclusive, make_folder, sync_folder
+from cache.errors import RecordError, RunConflict, StoreError, StoreUnavailable, UnknownRun
 from cache.lines import Check
 from cache.live import LiveParts
 from cache.pack import list_packs, read_pack
 from cache.quarantine import keep_faults
+from cache.run import Run
 from cache.runs import refuse_other
 from cache.seal import rewrite
 from cache.store import Store
@@ -59,23 +61,34 @@ def merge_stores(
 
     Raises:
         RunConflict: a run of the same name was made otherwise; nothing was copied.
+        RecordError: a run of a source is damaged; nothing was copied.
         StoreUnavailable: a source is no store, or ``store`` cannot be written.
         StoreError: a source is the store itself.
     """
-    opened = [_open_source(store, source) for source in sources]
-    for source in opened:
-        _refuse_other_runs(store, source)
+    for path in sources:
+        if path.exists() and path.samefile(store.path):
+            raise StoreError(f"{path} cannot be merged into itself")
+    opened, runs = open_sources(sources, store)
     merged = Merged()
-    work = [(source, name) for source in opened for name in list_packs(source.path)]
+    done: set[tuple[Path, str]] = set()
     try:
-        for source, name in progress(work):
-            merged.packs += _take_pack(store.path, source.path, name)
+        # Parts before packs: a part that is sealed in between is then seen twice, never missed.
         for source in opened:
             merged.parts += _take_parts(store.path, source.path)
             _take_quarantine(store.path, source.path)
+        # And packs until there are no new ones, for one may be joined with others meanwhile.
+        while work := [
+            (source, name)
+            for source in opened
+            for name in list_packs(source.path)
+            if (source.path, name) not in done
+        ]:
+            for source, name in progress(work):
+                merged.packs += _take_pack(store.path, source.path, name)
+                done.add((source.path, name))
         store.refresh()
-        for source in opened:
-            _take_runs(store, source, merged)
+        for run in runs:
+            _take_run(store, run, merged)
         merged.conflicts = len(keep_conflicts(store))
     except OSError as error:
         raise StoreUnavailable(
@@ -85,30 +98,55 @@ def merge_stores(
     return merged
 
 
-def _open_source(store: Store, path: Path) -> Store:
-    source = Store(path, read_only=True)
-    if path.samefile(store.path):
-        raise StoreError(f"{path} cannot be merged into itself")
-    return source
+def open_sources(
+    sources: Sequence[Path], store: Store | None = None
+) -> tuple[list[Store], list[Run]]:
+    """Open the sources, read their runs, and see that all of them can be merged.
 
+    Args:
+        sources: folders of stores.
+        store: what they are merged into; None where it is not made yet.
 
-def _refuse_other_runs(store: Store, source: Store) -> None:
-    for name in source.runs():
-        try:
-            ours = store.run(name)
-        except UnknownRun:
-            continue
-        try:
-            refuse_other(ours.header, source.run(name).header)
-        except RunConflict as error:
-            raise RunConflict(f"{source.path}: {error} Nothing was merged.") from error
+    Raises:
+        RunConflict: two of them hold a run of one name that was made in two ways.
+        RecordError: a run is damaged.
+        StoreUnavailable: a source is no store.
+    """
+    opened = [Store(path, read_only=True) for path in sources]
+    first: dict[str, tuple[Path, Run]] = {}
+    runs: list[Run] = []
+    if store is not None:
+        first = {name: (store.path, store.run(name)) for name in store.runs()}
+    for source in opened:
+        for name in source.runs():
+            try:
+                run = source.run(name)
+                where, other = first.setdefault(name, (source.path, run))
+                refuse_other(other.header, run.header)
+            except RecordError as error:
+                raise RecordError(f"{source.path}: {error} Nothing was merged.") from error
+            except RunConflict as error:
+                raise RunConflict(
+                    f"{source.path} and {where}: {error} Nothing was merged."
+                ) from error
+            runs.append(run)
+    return opened, runs
 
 
 def _take_pack(root: Path, source: Path, name: str) -> bool:
+    try:
+        return _copy_pack(root, source, name)
+    except FileNotFoundError:
+        if (source / name).exists():
+            raise
+        return False  # joined with others, or repaired: what replaces it is listed the next time
+
+
+def _copy_pack(root: Path, source: Path, name: str) -> bool:
     target = root / name
     if target.exists():
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     digest = hashlib.sha256()
     with beside(target) as temporary:
         with (source / name).open("rb", buffering=0) as read, temporary.open("xb") as written:
@@ -126,7 +164,6 @@ def _take_pack(root: Path, source: Path, name: str) -> bool:
         keep_faults(root, [replace(fault, file=f"{source}/{name}") for fault in lines.faults])
         return rewrite(root, source / name, lines) is not None
     sync_folder(target.parent)
-    sync_folder(root / "packs")
     return True
 
 
@@ -135,7 +172,12 @@ def _take_parts(root: Path, source: Path) -> int:
     parts.refresh()
     faults = [replace(fault, file=f"{source}/{fault.file}") for fault in parts.faults]
     keep_faults(root, faults)
-    return sum(rewrite(root, source / name, parts.lines(name)) is not None for name in parts.names)
+    taken = 0
+    for name in parts.names:
+        # A part that is sealed in this moment is among the packs, which are taken after.
+        with contextlib.suppress(FileNotFoundError):
+            taken += rewrite(root, source / name, parts.lines(name)) is not None
+    return taken
 
 
 def _take_quarantine(root: Path, source: Path) -> None:
@@ -143,16 +185,14 @@ def _take_quarantine(root: Path, source: Path) -> None:
         create_exclusive(root / "quarantine" / path.name, path.read_bytes())
 
 
-def _take_runs(store: Store, source: Store, merged: Merged) -> None:
-    for name in source.runs():
-        theirs = source.run(name)
-        try:
-            ours = {(line.item, line.sample): line.key for line in store.run(name).lines}
-        except UnknownRun:
-            ours = {}
-        new = [line for line in theirs.lines if (line.item, line.sample) not in ours]
-        merged.other_keys += sum(
-            ours.get((line.item, line.sample), line.key) != line.key for line in theirs.lines
-        )
-        store.write_run(theirs.header, new)
-        merged.runs += 1
+def _take_run(store: Store, theirs: Run, merged: Merged) -> None:
+    try:
+        ours = {(line.item, line.sample): line.key for line in store.run(theirs.header.name).lines}
+    except UnknownRun:
+        ours = {}
+    new = [line for line in theirs.lines if (line.item, line.sample) not in ours]
+    merged.other_keys += sum(
+        ours.get((line.item, line.sample), line.key) != line.key for line in theirs.lines
+    )
+    store.write_run(theirs.header, new)
+    merged.runs += 1

@@ -1,7 +1,8 @@
 """Which of several records under one key is the answer. The same for every reader.
 
 * A hit before any failure: a failure followed by a hit is no conflict.
-* Of hits, the first stays. Of failures, the newest tells how things stand.
+* Of hits, the one with the smaller ``created`` answers, whoever stored it first. Of failures, the
+  newest tells how things stand.
 * First is the one that was created first. Of records created in the same millisecond, those of one
   file keep its order; between files, the one goes first whose first such record has the smaller
   line digest.

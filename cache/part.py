@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import threading
 import time
 from pathlib import Path
 
 from cache.durable import sync_folder
-from cache.errors import StoreUnavailable
+from cache.errors import StoreError, StoreUnavailable
 from cache.layout import new_writer
 
 #: A part of this size is sealed and a new one opened.
@@ -25,6 +26,8 @@ GROUP_S = 2.0
 GROUP_BYTES = 8 << 20
 
 _ROOM = 1 << 20
+#: Parts that may be sealed under a living writer's hands, one after the other, before it gives up.
+_TRIES = 100
 _NEWLINE = 10
 
 
@@ -37,6 +40,7 @@ class Part:
 
     def _begin(self) -> None:
         self._pid = os.getpid()
+        self._thread = 0
         self._fd: int | None = None
         self._name = ""
         self._size = 0
@@ -61,7 +65,10 @@ class Part:
 
         Raises:
             StoreUnavailable: the line was not taken; lines taken before are not lost.
+            StoreError: another thread appends to this part.
         """
+        if self._thread != threading.get_ident():
+            self._take_thread()
         fd = self._fd
         if fd is None or not self._filled or self._pid != os.getpid() or self._unwritten:
             fd = self._ready()
@@ -91,17 +98,24 @@ class Part:
             StoreUnavailable: they are not durable; a later call tries again.
         """
         self._leave_parents()
-        if self._unwritten:
-            self._write_again()
-        if self._fd is None or not self._filled:
-            return
-        self._fsync(self._fd)
-        if self._was_sealed(self._fd):
-            # Somebody took us for dead in the middle of a group: write it once more, to be sure.
+        for _ in range(_TRIES):
+            if self._unwritten:
+                self._write_again()
+            if self._fd is None or not self._filled:
+                return
+            self._fsync(self._fd)
+            if not self._was_sealed(self._fd):
+                self._filled = 0
+                self._confirmed_size = self._size
+                return
+            # Somebody took us for dead in the middle of a group, and may have read the part before
+            # our last lines were in it: only a part that nobody has touched confirms them.
             self._give_up()
-            self._fsync(self._write_again())
-        self._filled = 0
-        self._confirmed_size = self._size
+        raise self._unavailable(
+            f"{_TRIES} parts of this living writer were sealed by others, one after the other. Two "
+            "machines or containers of one host name cannot see each other's processes: give "
+            "them different host names"
+        )
 
     def close(self) -> str:
         """Sync, close, and return the name of the file that can be sealed (empty: none).
@@ -110,7 +124,7 @@ class Part:
             StoreUnavailable: lines are not durable; the part stays open.
         """
         self.sync()
-        name, self._name, self._size = self._name, "", 0
+        name, self._name, self._size, self._thread = self._name, "", 0, 0
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -143,7 +157,8 @@ class Part:
         return self._fd
 
     def _was_sealed(self, fd: int) -> bool:
-        return not os.fstat(fd).st_mode & stat.S_IWUSR
+        found = os.fstat(fd)
+        return not found.st_mode & stat.S_IWUSR or not found.st_nlink
 
     def _fsync(self, fd: int) -> None:
         try:
@@ -193,6 +208,16 @@ class Part:
             self._size += len(line) + 1
         self._unwritten = False
         return fd
+
+    def _take_thread(self) -> None:
+        """Bind the part to the thread that first appends to it."""
+        self._leave_parents()
+        if self._thread and (self._fd is not None or self._filled):
+            raise StoreError(
+                f"{self._root}: two threads put records through one Store. Give each thread a "
+                "Store of its own; any number may be open on one folder."
+            )
+        self._thread = threading.get_ident()
 
     def _leave_parents(self) -> None:
         """In a forked child: let the parent's part, and what it has to confirm, alone."""

@@ -103,4 +103,27 @@ def quarantined(root: Path) -> list[Quarantined]:
     return found
 
 
+def check_quarantine(root: Path) -> list[Fault]:
+    """What does not verify in the quarantine itself: a file's name, or an entry's digest.
+
+    Raises:
+        OSError: the quarantine cannot be read.
+    """
+    faults: list[Fault] = []
+    for file in sorted(root.glob("quarantine/[!.]*.jsonl")):
+        name, data, at = f"quarantine/{file.name}", file.read_bytes(), 0
+        if not file.stem.endswith(f"-{sha256_hex(data)[:16]}"):
+            reason = "its bytes are not those that the digits in its name are made from"
+            faults.append(Fault(name, 0, 0, reason))
+        for number, line in enumerate(data.splitlines(keepends=True), 1):
+            try:
+                entry = _decoder.decode(line)
+                if sha256_hex(entry.data) != entry.sha256:
+                    faults.append(Fault(name, number, at, "its digest does not match its bytes"))
+            except (msgspec.MsgspecError, ValueError) as error:
+                faults.append(Fault(name, number, at, f"damaged: {error}"))
+            at += len(line)
+    return faults
+
+
 _decoder = msgspec.json.Decoder(Quarantined)

@@ -17,7 +17,7 @@ import msgspec
 
 from cache.canonical import sha256_hex
 from cache.errors import CanonicalError, RecordError
-from cache.request import Request, key_of_decoded
+from cache.request import Request, Transport, key_of_decoded
 
 _TAIL = b',"digest":"'
 #: Bytes at a line's end that its digest does not cover.
@@ -121,8 +121,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise RecordError(f"key {self.key[:12]}… does not belong to the record's request")
         line = self.to_line()
         try:
-            # The request was checked when its key was made.
+            # The request was checked when its key was made, but for what is in no key.
             _besides_request.decode(line)
+            if self.request.transport is not _NO_TRANSPORT:
+                _transport.decode(_encoder.encode(self.request.transport))
         except msgspec.MsgspecError as error:
             raise RecordError(f"record {key[:12]}… would be no record: {error}") from error
         return line
@@ -141,6 +143,10 @@ class _BesidesRequest(msgspec.Struct):
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
 _besides_request = msgspec.json.Decoder(_BesidesRequest)
+_transport = msgspec.json.Decoder(Transport)
+_NO_TRANSPORT = next(
+    field.default for field in msgspec.structs.fields(Request) if field.name == "transport"
+)
 
 
 def verify_line(line: bytes) -> None:

@@ -182,6 +182,8 @@ class Request(_Part, frozen=True, kw_only=True, dict=True):
         return self._key(from_line=False)
 
     def _key(self, *, from_line: bool) -> str:
+        if not isinstance(self.settings, dict):
+            raise CanonicalError(f"settings are an object of names; found {self.settings!r}")
         # Settings are the one member that can be changed in place.
         settings = canonical_bytes(self.settings) if self.settings else b""
         known: tuple[bytes, str] | None = self.__dict__.get("key_of_settings")

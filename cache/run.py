@@ -5,8 +5,10 @@
         {"item": "choice/01/001/0-180/0", "key": "94a0…"}
         …
 
-The file is written whole, beside, then renamed: every shard of a job plans the same list, so it
-does not matter which of them writes last.
+        {"digest": …}
+
+A file is written whole, once, and never replaced; what a later call adds to a run goes to a file
+of its own (``runs.py``). A run is the union of its files.
 """
 
 from __future__ import annotations

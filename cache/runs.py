@@ -60,6 +60,7 @@ def write_run(root: Path, header: RunHeader, lines: Iterable[RunLine]) -> None:
         RunConflict: the name is taken by a run with another header.
         StoreUnavailable: the run cannot be written.
     """
+    header = _as_read(header)
     new = {(line.item, line.sample): line for line in lines}
     stem = _file_name(header.name)
     try:
@@ -78,6 +79,14 @@ def write_run(root: Path, header: RunHeader, lines: Iterable[RunLine]) -> None:
             create_exclusive(root / "runs" / piece, data)
     except OSError as error:
         raise StoreUnavailable(f"{root}: run {header.name!r} cannot be written: {error}") from error
+
+
+def _as_read(header: RunHeader) -> RunHeader:
+    # A tuple in the settings comes back as a list: both are one header.
+    try:
+        return _header.decode(msgspec.json.encode(header))
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise StoreError(f"run {header.name!r}: its header has no JSON form: {error}") from error
 
 
 def read_run_file(path: Path) -> Run:

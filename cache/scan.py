@@ -29,6 +29,7 @@ def scan_found(store: Store) -> Iterator[Found]:
     from_parts: set[str] = set()
     while True:
         moved = False
+        store.check_packs()
         chosen = _chosen(store)
         faulty = {fault.file for fault in store.faults}
         for file in store.index.files:
@@ -66,6 +67,7 @@ def _records(store: Store, file: str, *, careful: bool) -> Iterator[Found]:
     for offset, line in iterate_lines(store.path, file, careful=careful):
         try:
             record = parse_line(line)
-        except RecordError:  # reported where it was found
+        except RecordError:
+            store.index.distrust(file)  # reports it
             continue
         yield Found(file, offset, line, record)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cache.durable import SEALED, sync_folder, write_file
+from cache.durable import SEALED, make_folder, sync_folder, write_file
 from cache.layout import IDLE_S, writer_is_gone
 from cache.lines import Check, Lines, read_lines
 from cache.pack import pack_name
@@ -16,6 +17,9 @@ from cache.quarantine import keep_faults
 from cache.segment import Segment, Stamp
 
 LineSource = Callable[[], Iterator[bytes]]
+
+#: An empty part of a writer thought dead is left alone for so long: it may be about to write.
+_YOUNG_S = 60.0
 
 
 def seal_part(root: Path, name: str, check: Check = Check.DIGEST) -> str | None:
@@ -33,20 +37,51 @@ def seal_part(root: Path, name: str, check: Check = Check.DIGEST) -> str | None:
     Raises:
         OSError: the store cannot be written; the part is then still there.
     """
-    try:
-        return _seal(root, name, check)
-    except FileNotFoundError:
-        if (root / name).exists():
-            raise
-        return None  # sealed by another process in this moment
+    sealed = _Sealed(root)
+    pack = sealed.seal(name, check)
+    sealed.finish()
+    return pack
 
 
-def _seal(root: Path, name: str, check: Check) -> str | None:
+class _Sealed:
+    """Seals parts one by one; what they have in common is done once, by :meth:`finish`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders: set[Path] = set()
+        self._packs: list[tuple[str, Lines]] = []
+
+    def seal(self, name: str, check: Check) -> str | None:
+        try:
+            found = _seal(self._root, name, check)
+        except FileNotFoundError:
+            if (self._root / name).exists():
+                raise
+            return None  # sealed by another process in this moment
+        if found is None:
+            return None
+        pack, lines = found
+        self._folders.add((self._root / pack).parent)
+        if lines is not None:
+            self._packs.append((pack, lines))
+        return pack
+
+    def finish(self) -> None:
+        """Make the new names durable, and spare the next reader the packs."""
+        if not self._folders:
+            return
+        for folder in (*sorted(self._folders), self._root / "parts"):
+            sync_folder(folder)
+        store_index(self._root, self._packs)
+
+
+def _seal(root: Path, name: str, check: Check) -> tuple[str, Lines | None] | None:
     path = root / name
     digest = hashlib.sha256()
+    # From here on a writer that is not dead after all opens another part. Only then is the part
+    # opened, so that over a network, too, everything is read that was there before.
+    path.chmod(SEALED)
     with path.open("rb", buffering=0) as file:
-        # From here on a writer that is not dead after all opens another part.
-        os.fchmod(file.fileno(), SEALED)
         os.fsync(file.fileno())
         lines, _ = read_lines(file, name, check, digest=digest)
         size = file.tell()
@@ -59,14 +94,11 @@ def _seal(root: Path, name: str, check: Check) -> str | None:
         pack = rewrite(root, path, lines)
         if path.stat().st_size == size:  # else its writer lives, and the next sealing takes it
             path.unlink()
-        return pack
+        return (pack, None) if pack is not None else None
     pack = pack_name(digest.hexdigest())
-    (root / pack).parent.mkdir(parents=True, exist_ok=True)
+    make_folder((root / pack).parent)
     path.rename(root / pack)
-    for folder in ((root / pack).parent, root / "packs", root / "parts"):
-        sync_folder(folder)
-    store_index(root, pack, lines)
-    return pack
+    return pack, lines
 
 
 def rewrite(root: Path, source: Path, lines: Lines) -> str | None:
@@ -108,17 +140,20 @@ def write_pack(root: Path, lines: LineSource) -> str:
     pack = pack_name(digest.hexdigest())
     if not (root / pack).exists():
         write_file(root / pack, lines(), mode=SEALED)
-        sync_folder(root / "packs")
     return pack
 
 
-def store_index(root: Path, pack: str, lines: Lines) -> None:
-    """Spare the next reader the pack; a failure costs it only time."""
+def store_index(root: Path, packs: Iterable[tuple[str, Lines]]) -> None:
+    """Spare the next reader the packs; a failure costs it only time."""
+    found: dict[Stamp, Lines] = {}
     with contextlib.suppress(OSError):
-        stamp = Stamp.of(root, pack)
-        # A writer thought dead may have added a line meanwhile: then the pack is read anew.
-        if stamp.size == int(lines.lengths.sum()) + len(lines.lengths):
-            Segment.of_lines([(stamp, lines)]).store(root / "index")
+        for pack, lines in packs:
+            stamp = Stamp.of(root, pack)
+            # A writer thought dead may have added a line meanwhile: then the pack is read anew.
+            if stamp.size == int(lines.lengths.sum()) + len(lines.lengths):
+                found[stamp] = lines
+        if found:
+            Segment.of_lines(list(found.items())).store(root / "index")
 
 
 def adopt(root: Path, *, idle_s: float = IDLE_S) -> list[str]:
@@ -128,9 +163,18 @@ def adopt(root: Path, *, idle_s: float = IDLE_S) -> list[str]:
         OSError: the store cannot be written.
     """
     packs: list[str | None] = []
-    for path in sorted(root.glob("parts/[!.]*.jsonl")):
-        # What belongs to another user stays a part: it is read all the same.
-        with contextlib.suppress(PermissionError):
-            if writer_is_gone(path, idle_s=idle_s):
-                packs.append(seal_part(root, f"parts/{path.name}"))
+    sealed = _Sealed(root)
+    try:
+        for path in sorted(root.glob("parts/[!.]*.jsonl")):
+            # What belongs to another user stays a part: it is read all the same.
+            with contextlib.suppress(PermissionError, FileNotFoundError):
+                if writer_is_gone(path, idle_s=idle_s) and not _is_young_and_empty(path):
+                    packs.append(sealed.seal(f"parts/{path.name}", Check.DIGEST))
+    finally:
+        sealed.finish()
     return [pack for pack in packs if pack is not None]
+
+
+def _is_young_and_empty(part: Path) -> bool:
+    found = part.stat()
+    return not found.st_size and time.time() - found.st_mtime < _YOUNG_S

@@ -8,13 +8,18 @@
         length  uint32[n]        of the line without its newline       │ aligned to 64 bytes
         file    uint32[n]        which of the files                    │
         hit     uint8[n]         whether the outcome is a hit          ┘
+        {"crc32": …}             of all bytes before it, and spaces up to 64 bytes
 
-49 bytes a record. Columns are mapped, not read, so that opening costs nothing.
+49 bytes a record. The check is made at every opening, for a flipped bit here would hide a record or
+let a failure pass for an answer. Small segments are read, big ones mapped: 10⁷ records are then in
+memory once for all processes of a machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import contextlib
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache.canonical import sha256_hex
-from cache.durable import write_file
+from cache.durable import retire, write_file
 from cache.fault import Fault
 from cache.lines import Lines
 
-_SCHEMA = 1
+_SCHEMA = 2
 _ALIGN = 64
 _CHUNK = 1 << 20
+_BLOCK = 8 << 20
+#: Segments from this size on are mapped.
+_MAPPED_BYTES = 64 << 20
 _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("head", "<u8", 1),
     ("tail", "<u8", 3),
@@ -40,6 +48,10 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("hit", "u1", 1),
 )
 Column = NDArray[Any]
+
+
+class DamagedIndex(ValueError):
+    """The file of a segment is cut off or was changed."""
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True):
@@ -170,38 +182,69 @@ class Segment:
         head = msgspec.json.encode(_Header(_SCHEMA, rows, list(files), stored))
         names = "\n".join(sorted(stamp.name for stamp in files))
         path = folder / f"{sha256_hex(names.encode())}.idx"
-        write_file(path, _file_bytes(head, chunks))
+        with contextlib.suppress(FileNotFoundError):
+            remove_segment(path)
+        write_file(path, _with_check(_file_bytes(head, chunks)))
         return cls.load(path)
 
     @classmethod
     def load(cls, path: Path) -> Segment:
-        """Map a stored segment.
+        """Read or map a stored segment.
 
         Raises:
             OSError: the file is gone or cannot be read.
-            ValueError: the file is no index, or is cut off.
+            DamagedIndex: the file was cut off or changed.
+            ValueError: the file is of another version.
         """
         with path.open("rb") as file:
             head = file.readline()
-        try:
-            header = msgspec.json.decode(head, type=_Header)
-        except msgspec.MsgspecError as error:
-            raise ValueError(f"{path} is no index: {error}") from error
-        if header.schema != _SCHEMA:
-            raise ValueError(f"{path} has index schema {header.schema}")
-        whole = np.memmap(path, np.uint8, mode="r")
+            try:
+                header = msgspec.json.decode(head, type=_Header)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DamagedIndex(f"is no index: {error}") from error
+            if header.schema != _SCHEMA:
+                raise ValueError(f"{path} has index schema {header.schema}")
+            sizes = [header.rows * width * np.dtype(kind).itemsize for _, kind, width in _COLUMNS]
+            end = len(head) + sum(size + (-size % _ALIGN) for size in sizes)
+            found = path.stat().st_size
+            if found != end + _ALIGN:
+                raise DamagedIndex(f"has {found} bytes, not {end + _ALIGN}")
+            file.seek(0)
+            # Before anything is mapped: reading a mapped file that is cut off kills the process.
+            whole: NDArray[np.uint8] | None = None
+            if found < _MAPPED_BYTES:
+                data = bytearray(file.read(end))
+                check = zlib.crc32(data)
+                whole = np.frombuffer(data, np.uint8)
+            else:
+                check, left = 0, end
+                while block := file.read(min(_BLOCK, left)):
+                    check = zlib.crc32(block, check)
+                    left -= len(block)
+            if file.read() != _check_line(check):
+                raise DamagedIndex("does not match the check at its end")
+        if whole is None:
+            # A plain view: memmap's own class makes every later slice slower.
+            whole = np.asarray(np.memmap(path, np.uint8, mode="r"))
         columns: dict[str, Column] = {}
         at = len(head)
-        for name, kind, width in _COLUMNS:
-            size = header.rows * width * np.dtype(kind).itemsize
-            if at + size > len(whole):
-                raise ValueError(f"{path} is cut off")
-            # A plain view: memmap's own class makes every later slice slower.
-            column = np.asarray(whole[at : at + size]).view(kind)
+        for (name, kind, width), size in zip(_COLUMNS, sizes, strict=True):
+            column = whole[at : at + size].view(kind)
             columns[name] = column.reshape(-1, width) if width > 1 else column
             at += size + (-size % _ALIGN)
         faults = tuple(Fault(f.file, f.line, f.offset, f.reason) for f in header.faults)
         return cls(tuple(header.files), columns, faults, path)
+
+    def agrees(self, number: int, lines: Lines) -> bool:
+        """Whether the segment says of its file ``number`` what these lines of it say."""
+        rows = np.flatnonzero(self.columns["file"] == number)
+        rows = rows[np.argsort(self.columns["offset"][rows], kind="stable")]
+        return (
+            np.array_equal(self.columns["offset"][rows], lines.offsets)
+            and np.array_equal(self.columns["length"][rows], lines.lengths)
+            and np.array_equal(self.keys(rows), lines.keys)
+            and np.array_equal(self.hits(rows), lines.hits)
+        )
 
     def find(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Find every row of some keys.
@@ -242,6 +285,19 @@ class Segment:
             yield self.files[file].name, offset, length
 
 
+def remove_segment(path: Path) -> None:
+    """Remove a segment's file. A big one, which others may have mapped, gc collects after a day.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    # Over a network a mapped file that is removed is gone for those who have it mapped.
+    if path.stat().st_size < _MAPPED_BYTES:
+        path.unlink()
+    else:
+        retire(path)
+
+
 def _joined(segments: Sequence[Segment], name: str) -> Column:
     columns = [segment.columns[name] for segment in segments]
     if name == "file":  # numbers of files go on from segment to segment
@@ -272,3 +328,15 @@ def _file_bytes(head: bytes, chunks: Iterator[tuple[str, Column]]) -> Iterator[b
         size += len(data)
         yield data
     yield b"\0" * (-size % _ALIGN)
+
+
+def _with_check(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    check = 0
+    for chunk in chunks:
+        check = zlib.crc32(chunk, check)
+        yield chunk
+    yield _check_line(check)
+
+
+def _check_line(check: int) -> bytes:
+    return b'{"crc32":"%08x"}' % check + b" " * (_ALIGN - 21) + b"\n"

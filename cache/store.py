@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cache.errors import RecordError, StoreUnavailable
+from cache.errors import RecordError, StoreError, StoreUnavailable
 from cache.fault import Fault
 from cache.index import Index, Place
 from cache.layout import IDLE_S, open_folder
 from cache.lines import Check
 from cache.media import MediaDigests, gather_digests
 from cache.order import Found, answer
+from cache.pack import damaged_packs
 from cache.part import PART_BYTES, Part
 from cache.reader import Reader
 from cache.record import Outcome, Record, parse_line
@@ -119,9 +120,12 @@ class Store:
 
         Raises:
             StoreUnavailable: read-only or full.
+            StoreError: ``idle_s`` is negative or no number.
         """
         if self.read_only:
             raise StoreUnavailable(f"{self.path} was opened for reading only")
+        if not idle_s >= 0:
+            raise StoreError(f"a writer is idle for 0 seconds or more; found {idle_s}")
         try:
             packs = adopt(self.path, idle_s=idle_s)
             gather_digests(self.path)
@@ -206,6 +210,22 @@ class Store:
         """
         try:
             self._index.refresh()
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path} cannot be read: {error}") from error
+
+    def check_packs(self) -> None:
+        """Compare every pack's bytes with its name; each line of one that differs is looked at.
+
+        So that what reads whole files, and not record by record, passes damage over, too.
+
+        Raises:
+            StoreUnavailable: a file cannot be read.
+        """
+        faulty = {fault.file for fault in self.faults}
+        packs = [f for f in self._index.files if f.startswith("packs/") and f not in faulty]
+        try:
+            for name in damaged_packs(self.path, packs):
+                self._index.distrust(name)
         except OSError as error:
             raise StoreUnavailable(f"{self.path} cannot be read: {error}") from error
 

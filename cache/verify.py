@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cache.conflict import as_faults, find_surplus
-from cache.errors import RecordError, StoreError
+from cache.errors import RecordError, StoreError, StoreUnavailable
 from cache.fault import Fault
 from cache.lines import Check
 from cache.pack import list_packs, read_pack
-from cache.quarantine import Quarantined, keep_faults, quarantined
+from cache.quarantine import Quarantined, check_quarantine, keep_faults, quarantined
 from cache.runs import list_runs, read_run, read_run_file, run_files
 from cache.seal import rewrite
 from cache.store import Store
@@ -88,6 +88,11 @@ def verify_store(
         result.packs += 1
         if content.lines.faults:
             store.index.distrust(name)
+        elif not store.index.agrees(name, content.lines):
+            result.faults.append(Fault("index", 0, 0, f"says of {name} what is not so: made anew"))
+            store.index.distrust(name)
+    result.faults += store.index.damaged
+    result.faults += check_quarantine(store.path)
     live = [fault for fault in store.faults if fault.file.startswith("parts/")]
     result.faults += live
     result.parts = sum(file.startswith("parts/") for file in store.index.files)
@@ -97,7 +102,7 @@ def verify_store(
     result.surplus = len(same)
     result.conflicts = as_faults(store.path, otherwise)
     if not store.read_only:
-        _keep(store, result.faults + result.conflicts)
+        _keep(store, result)
     return result
 
 
@@ -117,12 +122,11 @@ def _verify_runs(store: Store, result: Verification) -> None:
             result.faults.append(Fault(f"runs/{name}", 0, 0, str(error)))
 
 
-def _keep(store: Store, faults: list[Fault]) -> None:
+def _keep(store: Store, result: Verification) -> None:
     try:
-        keep_faults(store.path, faults)
+        keep_faults(store.path, result.faults + result.conflicts)
     except OSError as error:
-        result = Fault("quarantine", 0, 0, f"cannot be written: {error}")
-        faults.append(result)
+        result.faults.append(Fault("quarantine", 0, 0, f"cannot be written: {error}"))
 
 
 def repair_packs(store: Store, packs: list[str]) -> list[str]:
@@ -131,17 +135,22 @@ def repair_packs(store: Store, packs: list[str]) -> list[str]:
     The bytes that do not verify are in quarantine before the damaged pack goes.
 
     Raises:
-        OSError: the store cannot be written.
+        StoreUnavailable: the store cannot be written; what was not replaced is as it was.
     """
+    if packs and store.read_only:
+        raise StoreUnavailable(f"{store.path} cannot be repaired: it is read-only")
     made: list[str] = []
-    for name in packs:
-        lines = read_pack(store.path, name, Check.RECORD).lines
-        keep_faults(store.path, lines.faults)
-        pack = rewrite(store.path, store.path / name, lines)
-        if pack is not None:
-            made.append(pack)
-        if pack != name:
-            (store.path / name).unlink()
+    try:
+        for name in packs:
+            lines = read_pack(store.path, name, Check.RECORD).lines
+            keep_faults(store.path, lines.faults)
+            pack = rewrite(store.path, store.path / name, lines)
+            if pack is not None:
+                made.append(pack)
+            if pack != name:
+                (store.path / name).unlink()
+    except OSError as error:
+        raise StoreUnavailable(f"{store.path}: the repair stopped: {error}") from error
     store.refresh()
     return made
 

@@ -117,7 +117,8 @@ def test_two_hundred_kills_of_eight_writers_lose_and_invent_nothing(tmp_path):
                 assert record == store_record(name, "answer to " + name * 40)
             store.adopt()
         assert store.faults == []
-        assert list(folder.glob("parts/*")) == []
+        # Who was killed before its first line leaves an empty part, which stays for a minute.
+        assert [part for part in folder.glob("parts/*") if part.stat().st_size] == []
     print(
         f"{KILLS} kills, {started} writers, {len(acknowledged)} acknowledged, {len(found)} stored, "
         f"{adopted} parts adopted meanwhile"

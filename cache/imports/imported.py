@@ -1,54 +1,30 @@
-"""What importing has in common: an answer found in a file becomes a record with its own request.
+"""Store what was read from other suites' files, and write the runs that list it.
 
-What the model was really sent is not in these files. The request names the source instead: engine
-``import``, the model's name, and the item. So imported answers never stand in for a request that
-this project would make, and importing a file again finds everything stored.
+Everything is checked before anything is stored: an import that is refused leaves no trace. Of two
+answers for one entry the one that was imported first stays, whatever the files say of their time.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from datetime import UTC, datetime, timedelta
 
 from cache.conflict import keep_conflicts
-from cache.record import Outcome, Record, Response, Usage
-from cache.request import Message, Request, Text
-from cache.run import RunHeader, RunLine
+from cache.errors import ImportFault
+from cache.imports.answer import ImportedAnswer, as_record
+from cache.imports.planned import plan_runs
+from cache.order import Found, answer
+from cache.record import Outcome, Record
 from cache.store import Store
 
-ENGINE = "import"
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedAnswer:
-    """One answer of one model, as a file of another suite has it."""
-
-    run: str
-    """Run that the answer belongs to, unless the user names one."""
-    benchmark: str
-    task: str
-    model: str
-    entry: str
-    """Names the answer within its run: items that were asked together share one."""
-    items: tuple[str, ...]
-    text: str = ""
-    error: str = ""
-    """What the file says of a failure; empty for an answer."""
-    sample: int = 0
-    created: str = ""
-    output_tokens: int | None = None
-    effective: dict[str, Any] = field(default_factory=dict)
-    """What the file says of how the answer was made."""
-    origin: str = ""
-    """File and entry, for people."""
+_log = logging.getLogger("rejudge.import")
 
 
 @dataclass(slots=True)
 class Imported:
-    """What an import did."""
+    """What an import did: each answer is in one of the first four counts."""
 
     runs: list[str] = field(default_factory=list)
     answers: int = 0
@@ -58,14 +34,20 @@ class Imported:
     """Answers that differ from what an earlier import stored for the same entry: it stays."""
     without_items: int = 0
     """Failures that no item can be named for: their questions are not in the file."""
+    naming_no_question: int = 0
+    """Answers that no item can be named for: they hold no question's id."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For ``--json``."""
         return asdict(self)
 
 
 def store_answers(
-    store: Store, answers: Iterable[ImportedAnswer], *, run: str | None = None
+    store: Store,
+    answers: Iterable[ImportedAnswer],
+    *,
+    run: str | None = None,
+    now: datetime | None = None,
 ) -> Imported:
     """Put answers into a store, and write the runs that list them.
 
@@ -73,101 +55,112 @@ def store_answers(
         store: takes them.
         answers: of one or more runs.
         run: name of the run to make; where ``answers`` are of several runs, put before each name.
+        now: when they are imported; None asks the clock.
 
     Raises:
+        ImportFault: two answers claim one place, or one cannot be stored; names file and entry.
         RunConflict: a run of that name was made otherwise.
         StoreUnavailable: the store cannot be written.
     """
     found = list(answers)
-    names = {answer.run for answer in found}
-    result = Imported()
-    runs: dict[str, list[tuple[ImportedAnswer, str]]] = defaultdict(list)
-    records: dict[str, Record] = {}
-    for answer in found:
-        name = answer.run if run is None else run if len(names) == 1 else f"{run}-{answer.run}"
-        record = as_record(answer, name)
-        records[record.key] = record
-        runs[name].append((answer, record.key))
-        result.without_items += not answer.items
-    stored = store.get_many(records)
-    for key, record in records.items():
-        if stored.get(key) == record:
-            result.already_stored += 1
-            continue
-        store.put(record, sync=False)
-        result.answers += record.outcome is Outcome.OK
-        result.failures += record.outcome is not Outcome.OK
-        result.conflicts += key in stored and stored[key].outcome.is_hit
-    store.flush()
-    if result.conflicts:
-        keep_conflicts(store)
-    for name, listed in sorted(runs.items()):
-        _write_run(store, name, listed)
-        result.runs.append(name)
+    names = {one.run for one in found}
+    named = [
+        (one.run if run is None else run if len(names) == 1 else f"{run}-{one.run}", one)
+        for one in found
+    ]
+    _refuse_repeats(named)
+    moment = _stamp(now or datetime.now(UTC))
+    records = [as_record(one, name, moment) for name, one in named]
+    stored = store.find(record.key for record in records)
+    created = _after(moment, stored)
+    if created != moment:
+        records = [as_record(one, name, created) for name, one in named]
+    listed = [(name, one, record.key) for (name, one), record in zip(named, records, strict=True)]
+    planned = plan_runs(store, listed, created)
+    result = Imported(runs=sorted(plan.header.name for plan in planned))
+    for plan in planned:
+        store.write_run(plan.header, plan.lines)
+        if plan.beside:
+            _log.warning(
+                "run %r was made for other tasks: answers of %r are run %r (for a run of all, "
+                "import all files at once under another --run)",
+                plan.beside,
+                plan.header.tasks[0],
+                plan.header.name,
+            )
+    _put(store, records, stored, result)
+    _count_without_items(found, result)
     return result
 
 
-def as_record(answer: ImportedAnswer, run: str) -> Record:
-    """The record of an imported answer."""
-    settings: dict[str, Any] = {"benchmark": answer.benchmark, "run": run}
-    request = Request(
-        engine=ENGINE,
-        model=answer.model,
-        messages=(Message(role="user", parts=(Text(text=answer.entry, name="entry"),)),),
-        settings=settings,
-        sample=answer.sample,
-    )
-    return Record(
-        key=request.key(),
-        request=request,
-        outcome=failure_outcome(answer.error) if answer.error else Outcome.OK,
-        response=Response(text=answer.text, error=answer.error),
-        effective={"origin": answer.origin, **answer.effective},
-        usage=Usage(output_tokens=answer.output_tokens),
-        created=answer.created,
-    )
+def _refuse_repeats(named: Sequence[tuple[str, ImportedAnswer]]) -> None:
+    first: dict[tuple[str, str, str, int], ImportedAnswer] = {}
+    for name, one in named:
+        for place in dict.fromkeys((one.entry, *one.items)):
+            known = first.setdefault((name, one.model, place, one.sample), one)
+            if known is not one:
+                raise ImportFault(
+                    f"{known.origin} and {one.origin} both answer {place!r} in run {name!r}: keep "
+                    "one of them, or import each file with a --run of its own"
+                )
 
 
-#: What other suites write into their errors → how the request ended, the first that is found.
-_OUTCOMES = (
-    (("out of memory", "outofmemory", "oom"), Outcome.OUT_OF_MEMORY),
-    (("context length", "maximum context", "too many tokens", "max_model_len", "exceeds the max"),
-     Outcome.CONTEXT_OVERFLOW),
-    (("content filter", "content_filter", "content policy", "safety", "blocked"),
-     Outcome.CONTENT_FILTER),
-    (("timeout", "timed out", "deadline"), Outcome.TIMEOUT),
-    (("decode", "moov", "corrupt", "ffmpeg", "no such file", "cannot open"), Outcome.DECODE_ERROR),
-)  # fmt: skip
+def _stamp(moment: datetime) -> str:
+    utc = moment.astimezone(UTC)
+    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def failure_outcome(error: str) -> Outcome:
-    """The outcome that an error's words tell of; ``infra_error`` where they do not."""
-    words = error.lower()
-    for signs, outcome in _OUTCOMES:
-        if any(sign in words for sign in signs):
-            return outcome
-    return Outcome.INFRA_ERROR
+def _after(moment: str, stored: Mapping[str, Sequence[Found]]) -> str:
+    """A time after every record of these entries, also where two clocks disagree."""
+    latest = max((one.record.created for some in stored.values() for one in some), default="")
+    if latest < moment:
+        return moment
+    try:
+        return _stamp(datetime.fromisoformat(latest) + timedelta(milliseconds=1))
+    except (ValueError, OverflowError):
+        # No time that this project writes; nothing sensible comes after it.
+        return moment
 
 
-def _write_run(store: Store, name: str, listed: list[tuple[ImportedAnswer, str]]) -> None:
-    first = listed[0][0]
-    header = RunHeader(
-        name=name,
-        benchmark=first.benchmark,
-        model=first.model,
-        tasks=tuple(sorted({answer.task for answer, _ in listed})),
-        settings={"engine": ENGINE},
-        samples=1 + max(answer.sample for answer, _ in listed),
-        created=max(answer.created for answer, _ in listed),
-    )
-    lines = [
-        RunLine(item=item, key=key, sample=answer.sample)
-        for answer, key in listed
-        for item in answer.items
-    ]
-    store.write_run(header, lines)
+def _put(
+    store: Store,
+    records: Sequence[Record],
+    stored: Mapping[str, Sequence[Found]],
+    result: Imported,
+) -> None:
+    new_conflicts = False
+    for record in records:
+        known = stored.get(record.key, ())
+        is_new = not any(_alike(one.record, record) for one in known)
+        if is_new:
+            store.put(record, sync=False)
+        served = answer(known).record if known else None
+        if served is not None and served.outcome.is_hit and not _alike(served, record):
+            result.conflicts += 1
+            new_conflicts |= is_new
+        elif not is_new:
+            result.already_stored += 1
+        elif record.outcome is Outcome.OK:
+            result.answers += 1
+        else:
+            result.failures += 1
+    store.flush()
+    if new_conflicts:
+        keep_conflicts(store)
 
 
-def shown(path: Path, root: Path) -> str:
-    """A file's name relative to what the user named."""
-    return str(path.relative_to(root)) if path != root else path.name
+def _alike(one: Record, other: Record) -> bool:
+    return one.outcome == other.outcome and one.response == other.response
+
+
+def _count_without_items(found: Sequence[ImportedAnswer], result: Imported) -> None:
+    unnamed = [one for one in found if not one.items]
+    result.without_items = sum(1 for one in unnamed if one.error)
+    result.naming_no_question = len(unnamed) - result.without_items
+    if result.naming_no_question:
+        _log.warning(
+            "%d answer(s) name no question, so scoring counts their questions as missing; the "
+            "first: %s",
+            result.naming_no_question,
+            next(one.origin for one in unnamed if not one.error),
+        )

@@ -1,4 +1,7 @@
-"""Reply files of OmniAssistBench: CSV ``video_name, output_text[, token_retries]``."""
+"""Reply files of OmniAssistBench: CSV ``video_name, output_text[, token_retries]``.
+
+Read strictly: an answer that a wrong quote or comma would cut, join or swallow is a fault.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cache.errors import ImportFault
-from cache.imports.imported import ImportedAnswer, shown
+from cache.imports.answer import ImportedAnswer, shown
 
 BENCHMARK = "omniassist"
+
+#: Characters of one field. The csv module's own limit, 131,072, is less than some answers have.
+_LONGEST = 2**31 - 1
 
 
 def read_replies(source: Path, model: str | None = None) -> Iterator[ImportedAnswer]:
@@ -30,30 +36,23 @@ def read_replies(source: Path, model: str | None = None) -> Iterator[ImportedAns
 
 
 def _read_file(path: Path, name: str, model: str) -> Iterator[ImportedAnswer]:
-    try:
-        # utf-8-sig: spreadsheets put a mark before the first column's name.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = reader.fieldnames or []
-            if "video_name" not in columns or "output_text" not in columns:
-                raise ImportFault(
-                    f"{path} has the columns {', '.join(columns) or 'none'}; expected video_name "
-                    "and output_text"
-                )
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ImportFault(f"{path} cannot be read: {error}") from error
     seen: dict[str, int] = {}
-    for line, row in rows:
-        video = (row["video_name"] or "").strip().removesuffix(".mp4")
-        if not video or row["output_text"] is None:
+    for line, row in _rows(path):
+        video = row["video_name"].strip().removesuffix(".mp4")
+        if not video:
             raise ImportFault(f"{path} line {line}: expected a video_name and an output_text")
         if video in seen:
             raise ImportFault(
                 f"{path} line {line}: {video!r} is there twice, first on line {seen[video]}"
             )
         seen[video] = line
-        retries = (row.get("token_retries") or "").strip()
+        retries = row.get("token_retries", "").strip()
+        if retries and not retries.replace(".", "", 1).isdecimal():
+            # So an unquoted comma shows in a file that has this column.
+            raise ImportFault(
+                f"{path} line {line}: token_retries is {retries!r:.60}, no number: is a comma in "
+                "output_text not quoted?"
+            )
         yield ImportedAnswer(
             run=model,
             benchmark=BENCHMARK,
@@ -65,3 +64,41 @@ def _read_file(path: Path, name: str, model: str) -> Iterator[ImportedAnswer]:
             effective={"token_retries": retries} if retries else {},
             origin=f"{name} line {line}",
         )
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Each row by its columns' names, with the line on which it begins."""
+    rows: list[tuple[int, list[str]]] = []
+    began = 1
+    usual = csv.field_size_limit(_LONGEST)
+    try:
+        # utf-8-sig: spreadsheets put a mark before the first column's name.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            for row in reader:
+                if row:
+                    rows.append((began, row))
+                began = reader.line_num + 1
+    except csv.Error as error:
+        raise ImportFault(
+            f"{path} line {began}: the row that begins here is no CSV: {error}; is a quote open, "
+            "or not doubled?"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportFault(f"{path} cannot be read: {error}") from error
+    finally:
+        csv.field_size_limit(usual)
+    columns = rows[0][1] if rows else []
+    for needed in ("video_name", "output_text"):
+        if columns.count(needed) != 1:
+            raise ImportFault(
+                f"{path} has the columns {', '.join(columns) or 'none'}; expected video_name and "
+                "output_text, each once"
+            )
+    for line, row in rows[1:]:
+        if len(row) != len(columns):
+            raise ImportFault(
+                f"{path} line {line}: expected a video_name and an output_text, {len(columns)} "
+                f"columns in all, found {len(row)}: a text with a comma stands in quotes"
+            )
+    return [(line, dict(zip(columns, row, strict=True))) for line, row in rows[1:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cache.errors import ImportFault
-from cache.imports.imported import ImportedAnswer
+from cache.imports.answer import ImportedAnswer
 from cache.imports.lmms_eval import read_samples
 from cache.imports.omniassist import read_replies
 from cache.imports.sonic_o1 import read_predictions

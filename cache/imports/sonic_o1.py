@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 
 from cache.canonical import canonical_bytes
 from cache.errors import CanonicalError, ImportFault
-from cache.imports.imported import ImportedAnswer, shown
+from cache.imports.answer import ImportedAnswer, named_nesting, shown
 
 BENCHMARK = "sonic-o1"
 
@@ -46,7 +46,8 @@ def read_predictions(source: Path) -> Iterator[ImportedAnswer]:
             f"{source} holds no prediction file of SONIC-O1: <model>/<task>/<TT_Topic_Name>.json"
         )
     for path in named:
-        yield from _read_file(path, shown(path, source))
+        with named_nesting(path):
+            yield from _read_file(path, shown(path, source))
 
 
 def _read_file(path: Path, name: str) -> Iterator[ImportedAnswer]:
@@ -80,7 +81,7 @@ def _read_file(path: Path, name: str) -> Iterator[ImportedAnswer]:
             items=_items(entry, task, prefix),
             text=text,
             error=error,
-            created=str(entry.get("timestamp") or content.get("generated_at") or ""),
+            timestamp=str(entry.get("timestamp") or content.get("generated_at") or ""),
             effective=effective,
             origin=f"{name} entries[{number}]",
         )
@@ -112,7 +113,8 @@ def _task(path: Path, content: dict[str, Any]) -> str:
 
 def _experiment(path: Path) -> str:
     """The folder between ``predictions`` and the model's, if there is one."""
-    folders = path.parts[:-1]
+    # Absolute: the same files make the same run from wherever they are named.
+    folders = path.absolute().parts[:-1]
     if "predictions" not in folders:
         return ""
     after = folders[len(folders) - folders[::-1].index("predictions") :]
@@ -135,7 +137,8 @@ def _prefix(entry: dict[str, Any], task: str, topic: str, where: str) -> str:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    # The bounds leave out NaN, infinity, and integers that no float can hold.
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1e9 < value < 1e9
 
 
 def _seconds(value: float) -> str:
