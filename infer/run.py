@@ -212,7 +212,8 @@ def _tally(summary: Summary, store: Store, keys: list[str], todo: set[str], *, s
             continue
         summary.outcomes[record.outcome] += 1
         if record.outcome is not Outcome.OK and not summary.first_failure:
-            summary.first_failure = f"{key[:12]}: {record.outcome}: {record.response.error}"
+            said = record.response.error or f"finish reason {record.response.finish_reason}"
+            summary.first_failure = f"{key[:12]}: {record.outcome}: {said}"
         if key in todo and record.created >= since:
             summary.called += 1
             summary.nodes[record.producer.host] += 1

@@ -111,7 +111,7 @@ def test_vllm_answers_a_run_through_ray_and_the_run_is_scored(
     score = ["score", "demo", "--store", store, "--out", scores, "--no-similarity"]
 
     first = rejudge(*infer, "--task", "choice", "--limit", "6", expect=1)  # 1: some were cut off
-    again = rejudge(*infer, "--task", "choice", "--limit", "6")
+    again = rejudge(*infer, "--task", "choice", "--limit", "6", expect=1)  # and they stand
     scored = rejudge(*score)
 
     assert first["called"] == sum(first["outcomes"].values()) == 6
