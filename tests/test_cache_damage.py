@@ -40,7 +40,6 @@ def places(faults) -> list[tuple[str, int]]:
 
 
 def test_a_torn_line_of_a_dead_writer_is_isolated_and_a_new_writer_goes_on(folder):
-    """CASES 5."""
     first, second, third = store_records(3)
     part = folder / "parts" / DEAD
     part.write_bytes(b"\n".join([*lines_of([first, second]), b'{"key":"ab']))
@@ -78,7 +77,6 @@ def test_a_record_that_a_dead_writer_wrote_up_to_its_newline_counts(folder):
 
 
 def test_two_objects_on_one_line_and_a_cut_character_lose_nothing_after_them(folder):
-    """CASES 6."""
     a, b, c, d = store_records(4)
     cut = "é".encode()[:1]
     data = a.to_line() + b.to_line() + b"\n" + c.to_line() + b"\n" + b'{"x":1}{"y":2}\n'
@@ -170,7 +168,6 @@ def test_a_flipped_byte_anywhere_in_a_pack_is_found_named_and_never_served(
 
 
 def test_a_cut_verdict_alone_is_asked_again(folder):
-    """CASES 9, the store's half."""
     records = store_records(5)
     pack = sealed(folder, records)
     lines = pack.read_bytes().split(b"\n")

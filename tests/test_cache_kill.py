@@ -127,7 +127,7 @@ def test_two_hundred_kills_of_eight_writers_lose_and_invent_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_six_processes_with_big_records_share_a_store(tmp_path):
-    """CASES 4: 6 processes × 10 records of 300 KB."""
+    """6 processes × 10 records of 300 KB."""
     folder = tmp_path / "store"
     script = (
         "import sys; from pathlib import Path; from cache.store import Store;"
@@ -149,7 +149,7 @@ def test_six_processes_with_big_records_share_a_store(tmp_path):
 
 
 def test_after_a_kill_the_rerun_asks_only_for_the_rest(tmp_path):
-    """CASES 8: kill −9 after 5 of 10 answers."""
+    """Kill −9 after 5 of 10 answers."""
     folder = tmp_path / "store"
     script = (
         "import os, signal, sys; from pathlib import Path; from cache.store import Store;"
@@ -166,7 +166,7 @@ def test_after_a_kill_the_rerun_asks_only_for_the_rest(tmp_path):
 
 
 def test_a_rerun_when_everything_is_stored_has_nothing_pending(tmp_path):
-    """CASES 7, the store's half: which shards asked does not matter."""
+    """Which shards asked does not matter."""
     records = store_records(9)
     for shard in range(3):
         with Store(tmp_path / "store", create=True) as store:

@@ -43,7 +43,6 @@ def test_the_digest_is_the_sha256_of_the_bytes(store, tmp_path):
 
 
 def test_bytes_make_the_key_and_paths_do_not(store, tmp_path):
-    """CASES 3."""
     first = clip(tmp_path / "a" / "clip.mp4", b"first")
     second = clip(tmp_path / "b" / "clip.mp4", b"other")
     keys = {key(store, first), key(store, second)}

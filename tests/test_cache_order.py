@@ -35,7 +35,7 @@ def write(folder: Path, *records) -> None:
 
 
 def test_of_two_writers_answers_the_one_created_first_stays_whoever_sealed_first(folder):
-    """CASES 10: the same shard run twice, overlapping in time."""
+    """The same shard run twice, overlapping in time."""
     early, late = at(1, "early"), at(2, "late")
     write(folder, late)
     write(folder, early)

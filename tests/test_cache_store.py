@@ -58,7 +58,6 @@ def test_missing_keeps_the_order_and_names_each_key_once(folder):
 
 
 def test_two_engines_with_one_prompt_do_not_answer_for_each_other(folder):
-    """CASES 1."""
     first, second = (
         store_record(request=store_request(engine=engine), answer=engine) for engine in "AB"
     )
@@ -72,7 +71,6 @@ def test_two_engines_with_one_prompt_do_not_answer_for_each_other(folder):
 
 
 def test_three_samples_of_one_prompt_are_three_records(folder):
-    """CASES 2."""
     records = [store_record(request=store_request(sample=sample)) for sample in range(3)]
     with Store(folder, create=True) as store:
         for record in records:
