@@ -8,9 +8,11 @@
     part.py        one writer's open file             seal.py      parts become packs
     pack.py        sealed files                       live.py      parts of others, as they grow
     lines.py       records within bytes               salvage.py   records within damage
-    index.py       where a key's records lie          segment.py   sorted columns on disk
-    order.py       which of several records answers   conflict.py  the others, counted and kept
-    quarantine.py  what does not verify               verify.py    every byte, line and run
+    index.py       where a key's records lie          finder.py    records, found and verified
+    cover.py       which segments cover the packs     segment.py   sorted columns, on disk by
+    order.py       which of several records answers                segment_file.py
+    conflict.py    the others, counted and kept       quarantine.py  what does not verify
+    verify.py      every byte, line and run           strangers.py   what no reader looks at
 
 This package knows nothing of benchmarks, engines or metrics. ``docs/store-format.md`` is the
 specification of the folder.

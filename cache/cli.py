@@ -181,7 +181,7 @@ def merge(sources: tuple[Path, ...], store: Path, as_json: bool) -> None:
 )
 @json_option
 def gc(store: Path, apply: bool, unreferenced: tuple[str, ...], as_json: bool) -> None:
-    """Say what no reader needs, and with --apply remove it. Run it alone.
+    """Say what no reader needs, and with --apply remove it.
 
     Example: rejudge cache gc --store ./store
     """
@@ -216,7 +216,7 @@ def export_answers(
     run: str | None,
     as_json: bool,
 ) -> None:
-    """Write answers to a table or to JSON lines.
+    """Write answers to a table or to JSON lines, which `cache import` takes in again.
 
     Exit 1 if the store holds anything that does not verify: it is not exported.
 
@@ -224,12 +224,13 @@ def export_answers(
     """
     from cache.export import export
     from cache.store import Store
+    from cache.view import exported_text
 
     with Store(store, read_only=True) as opened:
-        count = export(opened, out, form, run=run)
+        found = export(opened, out, form, run=run)
         faults = opened.faults
-    found = {"out": str(out), "records": count, "faults": len(faults)}
-    emit(found, f"{count} record(s) → {out}", as_json=as_json)
+    shown = found.as_dict() | {"faults": len(faults)}
+    emit(shown, lambda: exported_text(found), as_json=as_json)
     if faults:
         click.echo(
             f"{len(faults)} place(s) do not verify and were left out, the first: {faults[0]}. "
@@ -246,8 +247,9 @@ def export_answers(
     "--format",
     "form",
     required=True,
-    type=click.Choice(["sonic-o1", "omniassist", "lmms-eval"]),
-    help="Prediction JSON of SONIC-O1, reply CSV of OmniAssistBench, sample logs of lmms-eval.",
+    type=click.Choice(["sonic-o1", "omniassist", "lmms-eval", "rejudge"]),
+    help="Prediction JSON of SONIC-O1, reply CSV of OmniAssistBench, sample logs of lmms-eval, "
+    "exported JSON lines of rejudge.",
 )
 @click.option("--run", help="Name of the run to make. Default: the model's name.")
 @click.option("--model", help="The model's name, where the files do not hold it.")
@@ -257,16 +259,17 @@ def import_answers(
 ) -> None:
     """Take in answers that another suite wrote, so that they can be scored.
 
+    A run may be imported task by task. What rejudge exported as JSON lines is taken in as it was.
+
     Example: rejudge cache import results/predictions --format sonic-o1 --store ./store
     """
-    from cache.imports.imported import store_answers
-    from cache.imports.read import read_answers
+    from cache.imports.read import plan_import
     from cache.store import Store
     from cache.view import imported_text
 
-    answers = read_answers(source, form, model)
+    put_into = plan_import(source, form, run=run, model=model)
     with Store(store, create=True) as opened:
-        found = store_answers(opened, answers, run=run)
+        found = put_into(opened)
     emit(found.as_dict(), lambda: imported_text(found), as_json=as_json)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cache.store import Store
 
 _KEYS_AT_ONCE = 4096
+_TRIES = 10
 
 
 def find_surplus(store: Store) -> tuple[list[Found], list[Found]]:
@@ -34,8 +35,24 @@ def find_surplus(store: Store) -> tuple[list[Found], list[Found]]:
     return same, otherwise
 
 
-def as_faults(root: Path, conflicts: Sequence[Found]) -> list[Fault]:
-    """The later of two answers, with file and line of origin."""
+def find_conflicts(store: Store) -> tuple[int, list[Fault]]:
+    """How many later hits say the same as the first; and those that do not, with file and line.
+
+    Raises:
+        StoreUnavailable: a file cannot be read.
+    """
+    for _ in range(_TRIES):
+        same, otherwise = find_surplus(store)
+        try:
+            return len(same), _as_faults(store.path, otherwise)
+        except FileNotFoundError:  # sealed, or joined with others, in this moment
+            continue
+        except OSError as error:
+            raise StoreUnavailable(f"{store.path} cannot be read: {error}") from error
+    raise StoreUnavailable(f"{store.path}: files come and go too fast to count conflicts")
+
+
+def _as_faults(root: Path, conflicts: Sequence[Found]) -> list[Fault]:
     by_file: dict[str, list[Found]] = defaultdict(list)
     for one in conflicts:
         by_file[one.file].append(one)
@@ -53,9 +70,9 @@ def keep_conflicts(store: Store) -> list[Fault]:
     """Copy the later of two answers to quarantine; return all there are.
 
     Raises:
-        StoreUnavailable: the quarantine cannot be written.
+        StoreUnavailable: a file cannot be read, or the quarantine not written.
     """
-    faults = as_faults(store.path, find_surplus(store)[1])
+    _, faults = find_conflicts(store)
     try:
         keep_faults(store.path, faults)
     except OSError as error:

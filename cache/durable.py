@@ -68,14 +68,28 @@ def write_file(path: Path, chunks: Iterable[bytes | memoryview], *, mode: int = 
     """
     make_folder(path.parent)
     with beside(path) as temporary:
-        with temporary.open("xb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-            os.fchmod(file.fileno(), mode)
+        fill(temporary, chunks, mode=mode)
         temporary.rename(path)
     sync_folder(path.parent)
+
+
+def fill(path: Path, chunks: Iterable[bytes | memoryview], *, mode: int = 0o644) -> None:
+    """Write a new file, and make its content durable.
+
+    Args:
+        path: its name, which nobody has.
+        chunks: its content.
+        mode: its permissions; the user's umask takes its share of them.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def create_exclusive(path: Path, text: str | bytes) -> bool:
@@ -86,10 +100,7 @@ def create_exclusive(path: Path, text: str | bytes) -> bool:
     """
     data = text.encode() if isinstance(text, str) else text
     with beside(path) as temporary:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        fill(temporary, [data])
         try:
             # Unlike a rename, a link never replaces what another writer has put there.
             os.link(temporary, path)

@@ -20,4 +20,15 @@ class Fault:
 
     def __str__(self) -> str:
         where = f"{self.file} line {self.line}" if self.line else self.file
-        return f"{where}: {self.reason}"
+        return readable(f"{where}: {self.reason}")
+
+
+def readable(text: str) -> str:
+    """A text as it can be printed and written as UTF-8.
+
+    Control characters would move the cursor or colour the terminal; a name of a file that is not
+    UTF-8 has lone surrogates. Newlines and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cache.errors import StoreError, StoreUnavailable
 from cache.order import answer
-from cache.pack import iterate_lines
+from cache.scan import known_lines
 
 _TRIES = 5
 
@@ -61,8 +61,9 @@ def make_frame(store: Store) -> pl.DataFrame:
     for _ in range(_TRIES):
         store.refresh()
         store.check_packs()
+        looks = store.index.looks
         try:
-            return _answers_only(store, _read(store)).drop("_digest")
+            frame = _answers_only(store, _read(store)).drop("_digest")
         except FileNotFoundError:  # a part was sealed, or a pack joined with others, meanwhile
             continue
         except pl.exceptions.PolarsError as error:
@@ -70,6 +71,8 @@ def make_frame(store: Store) -> pl.DataFrame:
                 f"{store.path}: no table can be made of its lines: {error}. `rejudge cache verify` "
                 "says whether they are sound."
             ) from error
+        if store.index.looks == looks:  # else a line did not verify, and the files were read anew
+            return frame
     raise StoreUnavailable(f"{store.path}: files come and go too fast to read a table of them")
 
 
@@ -81,11 +84,11 @@ def _read(store: Store) -> pl.DataFrame:
     pieces: list[pl.LazyFrame] = [pl.LazyFrame(schema=schema)]
     whole: list[str] = []
     for file in store.index.files:
-        # An open part may end in half a line, and a damaged file holds what is no record.
         if file.startswith("packs/") and file not in faulty:
             whole.append(str(store.path / file))
         else:
-            data = b"\n".join(line for _, line in iterate_lines(store.path, file, careful=True))
+            # An open part grows and may end in half a line; a damaged file holds more than records.
+            data = b"\n".join(known_lines(store, file))
             if data:
                 pieces.append(pl.read_ndjson(io.BytesIO(data), schema=schema).lazy())
     if whole:

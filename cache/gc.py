@@ -3,11 +3,14 @@
 Garbage is: later answers to a key that has one (those that differ are in quarantine), failures that
 a hit or a newer failure stands in for, copies of one line, segments of the index that nothing uses,
 and what killed processes left half-written. On request also the answers of a model that no run
-names. Packs that lose a line are written anew, and small packs are joined. Run it alone.
+names. Packs that lose a line are written anew, and small packs are joined. One collection at a
+time: of two copies of a line each could take the one that the other keeps.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,13 +19,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cache.conflict import keep_conflicts
+from cache.durable import beside, create_exclusive
 from cache.errors import RecordError, StoreUnavailable
-from cache.layout import FOLDERS
+from cache.layout import FOLDERS, new_writer, writer_is_gone
 from cache.order import Found, answer
 from cache.pack import iterate_lines, list_packs
 from cache.part import PART_BYTES
 from cache.record import verify_line
 from cache.seal import write_pack
+from cache.segment_file import remove_segment
 from cache.store import Store
 
 _SMALL_BYTES = 1 << 20
@@ -66,9 +71,53 @@ def collect_garbage(
         unreferenced: models whose answers go where no run names their key.
 
     Raises:
-        StoreUnavailable: the store cannot be read or written; what was not written anew is as it
-            was.
+        StoreUnavailable: the store cannot be read or written, or another collection is at work;
+            what was not written anew is as it was.
     """
+    with _alone(store) if apply else contextlib.nullcontext():
+        return _collect(store, apply, unreferenced)
+
+
+@contextlib.contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """Keep other collections out, without a lock: the file says who is at work."""
+    if store.read_only:
+        raise StoreUnavailable(f"{store.path} was opened for reading only")
+    mark, me = store.path / "collecting", new_writer()
+    try:
+        if not create_exclusive(mark, me):
+            _pass_over_dead(mark)
+            if not create_exclusive(mark, me):
+                raise _taken(mark)
+    except OSError as error:
+        raise StoreUnavailable(f"{store.path}: the collection cannot begin: {error}") from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            mark.unlink()
+
+
+def _pass_over_dead(mark: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # it ended in this moment
+        other = mark.read_text(encoding="utf-8", errors="replace")
+        if not writer_is_gone(mark, writer=other):
+            raise _taken(mark)
+        with beside(mark) as taken:
+            mark.rename(taken)
+            if taken.read_text(encoding="utf-8", errors="replace") != other:
+                os.link(taken, mark)  # somebody was quicker, and lives
+                raise _taken(mark)
+
+
+def _taken(mark: Path) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"{mark.parent}: another collection is at work, says {mark}. Wait for its end; if its "
+        "process is gone, remove that file."
+    )
+
+
+def _collect(store: Store, apply: bool, unreferenced: Sequence[str]) -> Garbage:
     store.refresh()
     store.check_packs()
     faulty = {fault.file for fault in store.faults}
@@ -92,7 +141,9 @@ def collect_garbage(
             store.refresh()
             garbage.files = _leftovers(store)
             for name in garbage.files:
-                (store.path / name).unlink(missing_ok=True)
+                remove = remove_segment if name.endswith(".idx") else Path.unlink
+                with contextlib.suppress(FileNotFoundError):
+                    remove(store.path / name)
         except RecordError as error:
             raise RecordError(
                 f"{store.path}: the collection stopped at a pack that holds damage: {error}. "
@@ -118,6 +169,8 @@ def _doomed(store: Store, models: frozenset[str]) -> Iterator[_Doomed]:
 
 def _stood_in_for(found: list[Found]) -> Iterator[_Doomed]:
     chosen = answer(found)
+    if chosen.file.startswith("parts/"):
+        return  # its writer may not have made it durable yet
     for one in found:
         if (one.file, one.offset) == (chosen.file, chosen.offset):
             continue
@@ -169,8 +222,10 @@ def _leftovers(store: Store) -> list[str]:
     old = time.time() - _LEFTOVER_S
     found: list[Path] = []
     for folder in FOLDERS:
-        temporary = (store.path / folder).rglob(".*.tmp")
-        found += [path for path in temporary if path.stat().st_mtime < old]
+        for path in (store.path / folder).rglob(".*.tmp"):
+            with contextlib.suppress(FileNotFoundError):  # finished in this moment
+                if path.stat().st_mtime < old:
+                    found.append(path)
     used = store.index.segment_paths
     found += [path for path in (store.path / "index").glob("[!.]*.idx") if path not in used]
     return sorted(str(path.relative_to(store.path)) for path in found)

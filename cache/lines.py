@@ -66,6 +66,15 @@ class Lines:
     hits: NDArray[np.bool_]
     faults: tuple[Fault, ...] = ()
 
+    def agrees(self, other: Lines) -> bool:
+        """Whether the other lines lie at the same places, under the same keys."""
+        return (
+            np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.keys, other.keys)
+            and np.array_equal(self.hits, other.hits)
+        )
+
     def in_order(self) -> Lines:
         """The lines by where they lie."""
         order = np.argsort(self.offsets, kind="stable")

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cache.fault import Fault
-from cache.layout import writer_is_gone
+from cache.layout import list_files, writer_is_gone
 from cache.lines import Check, Lines, Position, read_lines
-from cache.segment import Segment, Stamp
+from cache.segment import Segment
+from cache.segment_file import Stamp
 
 _START = Position()
 _NO_LINES = Lines.join([])
@@ -57,13 +58,17 @@ class LiveParts:
         """Read a part from its start the next time, as closely as can be."""
         self._parts.pop(name, None)
 
+    def forget_all(self) -> None:
+        """Read every part from its start the next time."""
+        self._parts.clear()
+
     def refresh(self, *, check: Check = Check.DIGEST) -> None:
         """Read on.
 
         Raises:
             OSError: a part cannot be read.
         """
-        files = {f"parts/{file.name}": file for file in self._root.glob("parts/[!.]*.jsonl")}
+        files = {f"parts/{file.name}": file for file in list_files(self._root / "parts", ".jsonl")}
         ended = self._parts.keys() - files.keys()
         for name in ended:
             del self._parts[name]

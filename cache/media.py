@@ -15,13 +15,14 @@ import contextlib
 import hashlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from cache.canonical import sha256_hex
 from cache.durable import write_file
-from cache.layout import new_writer, writer_is_gone
+from cache.layout import list_files, new_writer, writer_is_gone
 
 #: A file changed within so many seconds may be changed again without its time telling.
 _SETTLED_S = 2.0
@@ -90,9 +91,12 @@ class MediaDigests:
             self._pid = os.getpid()
             self._file = self._root / "media" / f"{new_writer()}.jsonl"
         checked = msgspec.structs.replace(line, check=line.expected_check)
-        # Not being able to remember costs the next process time, nothing else.
-        with contextlib.suppress(OSError), self._file.open("ab", buffering=0) as file:
-            file.write(msgspec.json.encode(checked) + b"\n")
+        # Not being able to remember costs the next process time, nothing else. A path that is not
+        # UTF-8 has no JSON.
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            data = msgspec.json.encode(checked) + b"\n"
+            with self._file.open("ab", buffering=0) as file:
+                file.write(data)
 
 
 def _place(path: Path) -> _Place:
@@ -114,7 +118,7 @@ def gather_digests(root: Path) -> None:
     """
     ended = [
         path
-        for path in root.glob("media/[!.]*.jsonl")
+        for path in list_files(root / "media", ".jsonl")
         if path.name != "digests.jsonl" and writer_is_gone(path)
     ]
     if ended:
@@ -127,11 +131,18 @@ def gather_digests(root: Path) -> None:
 
 def _read(root: Path) -> list[_Line]:
     found: list[_Line] = []
-    for path in root.glob("media/[!.]*.jsonl"):
-        with contextlib.suppress(FileNotFoundError):
-            for data in path.read_bytes().split(b"\n"):
-                with contextlib.suppress(msgspec.MsgspecError):
-                    line = _decoder.decode(data)
-                    if line.check == line.expected_check:
-                        found.append(line)
+    files: list[Path] = []
+    with contextlib.suppress(OSError):
+        files = list_files(root / "media", ".jsonl")
+    for path in files:
+        with contextlib.suppress(OSError):
+            found += _sound_lines(path.read_bytes())
     return found
+
+
+def _sound_lines(data: bytes) -> Iterator[_Line]:
+    for piece in data.split(b"\n"):
+        with contextlib.suppress(msgspec.MsgspecError):
+            line = _decoder.decode(piece)
+            if line.check == line.expected_check:
+                yield line

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cache.conflict import keep_conflicts
-from cache.durable import SEALED, beside, create_exclusive, make_folder, sync_folder
+from cache.durable import SEALED, beside, create_exclusive, fill, make_folder, sync_folder
 from cache.errors import RecordError, RunConflict, StoreError, StoreUnavailable, UnknownRun
+from cache.layout import list_files
 from cache.lines import Check
 from cache.live import LiveParts
 from cache.pack import list_packs, read_pack
 from cache.quarantine import keep_faults
 from cache.run import Run
 from cache.runs import refuse_other
-from cache.seal import rewrite
+from cache.seal import clear_way, rewrite
 from cache.store import Store
 
 #: A source and one of its packs.
@@ -33,7 +33,7 @@ class Merged:
     """What a merge did."""
 
     packs: int = 0
-    """Packs copied; those already there are not counted."""
+    """Packs copied; sound ones already there are not counted."""
     parts: int = 0
     """Open parts of the sources whose records were taken."""
     runs: int = 0
@@ -53,6 +53,8 @@ def merge_stores(
     progress: Callable[[Sequence[Work]], Iterable[Work]] = iter,
 ) -> Merged:
     """Copy what ``sources`` hold into ``store``. Doing it again changes nothing.
+
+    A pack of ours that is known to be damaged is replaced by a source's sound copy.
 
     Args:
         store: takes everything.
@@ -84,11 +86,12 @@ def merge_stores(
             if (source.path, name) not in done
         ]:
             for source, name in progress(work):
-                merged.packs += _take_pack(store.path, source.path, name)
+                merged.packs += _take_pack(store, source.path, name)
                 done.add((source.path, name))
         store.refresh()
         for run in runs:
-            _take_run(store, run, merged)
+            merged.other_keys += take_run(store, run)
+            merged.runs += 1
         merged.conflicts = len(keep_conflicts(store))
     except OSError as error:
         raise StoreUnavailable(
@@ -133,9 +136,12 @@ def open_sources(
     return opened, runs
 
 
-def _take_pack(root: Path, source: Path, name: str) -> bool:
+def _take_pack(store: Store, source: Path, name: str) -> bool:
+    damaged = {fault.file for fault in store.faults}
+    if (store.path / name).exists() and name not in damaged:
+        return False
     try:
-        return _copy_pack(root, source, name)
+        return _copy_pack(store.path, source, name)
     except FileNotFoundError:
         if (source / name).exists():
             raise
@@ -144,20 +150,20 @@ def _take_pack(root: Path, source: Path, name: str) -> bool:
 
 def _copy_pack(root: Path, source: Path, name: str) -> bool:
     target = root / name
-    if target.exists():
-        return False
     make_folder(target.parent)
     digest = hashlib.sha256()
-    with beside(target) as temporary:
-        with (source / name).open("rb", buffering=0) as read, temporary.open("xb") as written:
-            while block := read.read(_BLOCK):
+
+    def blocks() -> Iterator[bytes]:
+        with (source / name).open("rb", buffering=0) as file:
+            while block := file.read(_BLOCK):
                 digest.update(block)
-                written.write(block)
-            written.flush()
-            os.fsync(written.fileno())
-            os.fchmod(written.fileno(), SEALED)
+                yield block
+
+    with beside(target) as temporary:
+        fill(temporary, blocks(), mode=SEALED)
         intact = digest.hexdigest() == target.stem
         if intact:
+            clear_way(root, name, lambda: _lines_of(temporary))
             temporary.rename(target)
     if not intact:  # a damaged pack is not spread: only its sound lines are taken
         lines = read_pack(source, name, Check.RECORD).lines
@@ -165,6 +171,11 @@ def _copy_pack(root: Path, source: Path, name: str) -> bool:
         return rewrite(root, source / name, lines) is not None
     sync_folder(target.parent)
     return True
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file
 
 
 def _take_parts(root: Path, source: Path) -> int:
@@ -181,18 +192,24 @@ def _take_parts(root: Path, source: Path) -> int:
 
 
 def _take_quarantine(root: Path, source: Path) -> None:
-    for path in sorted(source.glob("quarantine/[!.]*.jsonl")):
+    for path in list_files(source / "quarantine", ".jsonl"):
         create_exclusive(root / "quarantine" / path.name, path.read_bytes())
 
 
-def _take_run(store: Store, theirs: Run, merged: Merged) -> None:
+def take_run(store: Store, theirs: Run) -> int:
+    """Write a run of another store, or what ours of that name lacks.
+
+    Returns:
+        How many items theirs asks by another key; ours stays.
+
+    Raises:
+        RunConflict: ours was made otherwise.
+        StoreUnavailable: the run cannot be written.
+    """
     try:
         ours = {(line.item, line.sample): line.key for line in store.run(theirs.header.name).lines}
     except UnknownRun:
         ours = {}
     new = [line for line in theirs.lines if (line.item, line.sample) not in ours]
-    merged.other_keys += sum(
-        ours.get((line.item, line.sample), line.key) != line.key for line in theirs.lines
-    )
     store.write_run(theirs.header, new)
-    merged.runs += 1
+    return sum(ours.get((line.item, line.sample), line.key) != line.key for line in theirs.lines)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cache.fault import Fault
+from cache.layout import is_file
 from cache.lines import Check, Lines, read_lines
-from cache.segment import Stamp
+from cache.segment_file import Stamp
 
 
 def pack_name(digest: str) -> str:
@@ -34,9 +35,9 @@ def list_packs(root: Path) -> dict[str, Stamp]:
         return found
     for name in names:
         with os.scandir(root / "packs" / name) as entries:
-            files = [entry for entry in entries if entry.name.endswith(".jsonl")]
+            files = [one for one in entries if one.name.endswith(".jsonl") and one.name.isascii()]
         for entry in sorted(files, key=lambda file: file.name):
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or not is_file(entry):
                 continue
             with contextlib.suppress(FileNotFoundError):
                 stat = entry.stat()
@@ -95,20 +96,19 @@ def damaged_packs(root: Path, names: Iterable[str]) -> list[str]:
     return [name for name, damaged in zip(names, found, strict=True) if damaged]
 
 
-def iterate_lines(root: Path, name: str, *, careful: bool = False) -> Iterator[tuple[int, bytes]]:
+def iterate_lines(root: Path, name: str, lines: Lines | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield offset and bytes (without newline) of every line of a file of the store.
 
     Args:
         root: the store.
         name: the file.
-        careful: yield only records, those that stand on a damaged line included.
+        lines: yield these of its lines only; None yields all.
 
     Raises:
         OSError: the file is gone or cannot be read.
     """
-    if careful:
+    if lines is not None:
         with (root / name).open("rb", buffering=0) as file:
-            lines, _ = read_lines(file, name, Check.RECORD)
             for at, length in zip(lines.offsets.tolist(), lines.lengths.tolist(), strict=True):
                 yield at, os.pread(file.fileno(), length, at)
         return

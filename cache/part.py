@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import threading
 import time
 from pathlib import Path
 
 from cache.durable import sync_folder
-from cache.errors import StoreError, StoreUnavailable
+from cache.errors import StoreUnavailable
 from cache.layout import new_writer
 
 #: A part of this size is sealed and a new one opened.
@@ -40,7 +39,6 @@ class Part:
 
     def _begin(self) -> None:
         self._pid = os.getpid()
-        self._thread = 0
         self._fd: int | None = None
         self._name = ""
         self._size = 0
@@ -65,10 +63,7 @@ class Part:
 
         Raises:
             StoreUnavailable: the line was not taken; lines taken before are not lost.
-            StoreError: another thread appends to this part.
         """
-        if self._thread != threading.get_ident():
-            self._take_thread()
         fd = self._fd
         if fd is None or not self._filled or self._pid != os.getpid() or self._unwritten:
             fd = self._ready()
@@ -77,10 +72,16 @@ class Part:
             self._make_room(end)
         self._waiting[start : end - 1] = line
         self._waiting[end - 1] = _NEWLINE
-        self._write(fd, self._waiting[start:end])
-        self._filled = end
-        offset = self._size
-        self._size += end - start
+        try:
+            self._write(fd, self._waiting[start:end])
+            self._filled = end
+            offset = self._size
+            self._size += end - start
+        except BaseException as error:
+            # Interrupted (Ctrl-C, a time limit's signal): how much stands in the part is not known.
+            if not isinstance(error, StoreUnavailable) and self._fd is not None:
+                self._give_up()
+            raise
         return offset
 
     @property
@@ -124,10 +125,10 @@ class Part:
             StoreUnavailable: lines are not durable; the part stays open.
         """
         self.sync()
-        name, self._name, self._size, self._thread = self._name, "", 0, 0
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        fd, self._fd = self._fd, None
+        name, self._name, self._size = self._name, "", 0
+        if fd is not None:
+            os.close(fd)
         return name
 
     def _ready(self) -> int:
@@ -176,18 +177,17 @@ class Part:
         try:
             written = os.write(fd, data)
         except OSError as error:
-            self._undo(fd)
             raise self._unavailable(f"a record could not be written: {error}") from error
         if written != len(data):
-            self._undo(fd)
+            self._undo(fd, written)
             raise self._unavailable(
                 f"only {written} of a record's {len(data)} bytes could be written: the disk is full"
             )
 
-    def _undo(self, fd: int) -> None:
+    def _undo(self, fd: int, written: int) -> None:
         """Take the beginning of a line back; where that fails, leave the part for good."""
         try:
-            os.ftruncate(fd, self._size)
+            os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR) - written)
         except OSError:
             self._give_up()
 
@@ -208,16 +208,6 @@ class Part:
             self._size += len(line) + 1
         self._unwritten = False
         return fd
-
-    def _take_thread(self) -> None:
-        """Bind the part to the thread that first appends to it."""
-        self._leave_parents()
-        if self._thread and (self._fd is not None or self._filled):
-            raise StoreError(
-                f"{self._root}: two threads put records through one Store. Give each thread a "
-                "Store of its own; any number may be open on one folder."
-            )
-        self._thread = threading.get_ident()
 
     def _leave_parents(self) -> None:
         """In a forked child: let the parent's part, and what it has to confirm, alone."""

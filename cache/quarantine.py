@@ -18,7 +18,8 @@ import msgspec
 
 from cache.canonical import sha256_hex
 from cache.durable import create_exclusive
-from cache.fault import Fault
+from cache.fault import Fault, readable
+from cache.layout import list_files
 
 CONFLICT = "a different answer under a key that has one"
 
@@ -57,7 +58,7 @@ def keep_faults(root: Path, faults: Iterable[Fault]) -> int:
         if new:
             data = b"".join(msgspec.json.encode(entry) + b"\n" for entry in new)
             (root / "quarantine").mkdir(exist_ok=True)
-            name = f"{Path(file).stem[:120]}-{sha256_hex(data)[:16]}.jsonl"
+            name = f"{readable(Path(file).stem)[:120]}-{sha256_hex(data)[:16]}.jsonl"
             create_exclusive(root / "quarantine" / name, data)
             kept += len(new)
     return kept
@@ -76,10 +77,10 @@ def _entry(fault: Fault) -> Quarantined:
     except UnicodeDecodeError:
         text, encoded = "", base64.b64encode(fault.data).decode()
     return Quarantined(
-        file=fault.file,
+        file=readable(fault.file),
         line=fault.line,
         offset=fault.offset,
-        reason=fault.reason,
+        reason=readable(fault.reason),
         sha256=sha256_hex(fault.data),
         text=text,
         base64=encoded,
@@ -87,18 +88,23 @@ def _entry(fault: Fault) -> Quarantined:
 
 
 def quarantined(root: Path) -> list[Quarantined]:
-    """Everything in quarantine.
+    """Everything in quarantine; a file that cannot be read is itself an entry.
 
     Raises:
-        OSError: the quarantine cannot be read.
+        OSError: the folder cannot be read.
     """
     found: list[Quarantined] = []
-    for file in sorted(root.glob("quarantine/[!.]*.jsonl")):
-        for number, line in enumerate(file.read_bytes().splitlines(), 1):
+    for file in list_files(root / "quarantine", ".jsonl"):
+        name = f"quarantine/{file.name}"
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            found.append(_entry(Fault(name, 0, 0, f"cannot be read: {error.strerror}")))
+            continue
+        for number, line in enumerate(data.splitlines(), 1):
             try:
                 found.append(_decoder.decode(line))
             except msgspec.MsgspecError as error:
-                name = f"quarantine/{file.name}"
                 found.append(_entry(Fault(name, number, 0, f"damaged itself: {error}", line)))
     return found
 
@@ -107,11 +113,16 @@ def check_quarantine(root: Path) -> list[Fault]:
     """What does not verify in the quarantine itself: a file's name, or an entry's digest.
 
     Raises:
-        OSError: the quarantine cannot be read.
+        OSError: the folder cannot be read.
     """
     faults: list[Fault] = []
-    for file in sorted(root.glob("quarantine/[!.]*.jsonl")):
-        name, data, at = f"quarantine/{file.name}", file.read_bytes(), 0
+    for file in list_files(root / "quarantine", ".jsonl"):
+        name, at = f"quarantine/{file.name}", 0
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            faults.append(Fault(name, 0, 0, f"cannot be read: {error.strerror}"))
+            continue
         if not file.stem.endswith(f"-{sha256_hex(data)[:16]}"):
             reason = "its bytes are not those that the digits in its name are made from"
             faults.append(Fault(name, 0, 0, reason))

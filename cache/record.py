@@ -61,6 +61,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    """Reasoning included."""
+    cached_tokens: int | None = None
+    """Those of the input that a service had kept and charges less for."""
+    reasoning_tokens: int | None = None
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

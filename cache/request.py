@@ -92,6 +92,10 @@ class Preprocessing(_Part, frozen=True, kw_only=True):
     shorter_edge_px: int | None = None
     """Frames are scaled down to this shorter edge; None keeps the file's own size."""
     sample_rate_hz: int | None = None
+    decoder: Literal["", "decord"] = ""
+    """``decord``: as the reference suites decode, which is not exact. Empty: exact frames."""
+    as_files: bool = False
+    """Videos travel as the files they are; the service that answers samples them."""
     ladder: tuple[Rung, ...] = ()
     """Budgets tried in this order when the context overflows or memory runs out."""
 

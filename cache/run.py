@@ -4,7 +4,6 @@
         {"name": …, "benchmark": …, "model": …, "tasks": […], "settings": {…}, "created": …}
         {"item": "choice/01/001/0-180/0", "key": "94a0…"}
         …
-
         {"digest": …}
 
 A file is written whole, once, and never replaced; what a later call adds to a run goes to a file
@@ -16,6 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+
+#: Engine of what other suites answered: the requests of these answers name their source instead.
+IMPORT_ENGINE = "import"
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,6 +32,15 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     samples: int = 1
     """Answers asked for each item."""
     created: str = ""
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether tasks may be added to the run.
+
+        To an import, for its files come task by task. A run of our own sets out to answer what its
+        header says, and what is missing of that is to be seen.
+        """
+        return self.settings.get("engine") == IMPORT_ENGINE
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from cache.errors import RecordError
+from cache.keys import key_texts
+from cache.lines import Lines
 from cache.order import Found, answer
 from cache.pack import iterate_lines
 from cache.record import parse_line
@@ -24,50 +26,89 @@ def scan_found(store: Store) -> Iterator[Found]:
     Raises:
         StoreUnavailable: a file cannot be read.
     """
-    store.refresh()
-    done: set[str] = set()
-    from_parts: set[str] = set()
+    done: dict[str, Callable[[], Lines]] = {}
+    repeated: set[str] = set()
+    yielded: set[str] = set()
+    """Of the keys that may be met again: those that lie in parts or in several places."""
+    chosen: dict[str, tuple[str, int]] = {}
     while True:
-        moved = False
-        store.check_packs()
-        chosen = _chosen(store)
-        faulty = {fault.file for fault in store.faults}
-        for file in store.index.files:
-            if file in done:
+        with store.lock:
+            store.refresh()
+            store.check_packs()
+            looks = store.index.looks
+            # What was read is joined with other packs by now, and its keys will be met again.
+            for file in done.keys() - set(store.index.files):
+                if file.startswith("packs/"):
+                    keys = key_texts(done.pop(file)().keys)
+                    yielded.update(key for key in keys if chosen.get(key, (file, 0))[0] == file)
+            now: dict[str, tuple[str, int]] = {}
+            for key, found in _several(store):
+                first = answer(found)
+                now[key] = first.file, first.offset
+                if key not in repeated and any(one.file in done for one in found):
+                    yielded.add(key)  # it had only one then
+            files = _files(store, done)
+            if store.index.looks != looks:  # a line did not verify, or a file was gone
                 continue
-            is_part = file.startswith("parts/")
+        chosen = now
+        repeated |= chosen.keys()
+        moved = False
+        for file, (lines, known) in files.items():
             try:
-                for found in _records(store, file, careful=file in faulty):
-                    key, place = found.record.key, (found.file, found.offset)
-                    if chosen.get(key, place) == place and key not in from_parts:
-                        yield found
-                        if is_part:
-                            from_parts.add(key)
+                for one in _records(store, file, lines):
+                    key, place = one.record.key, (one.file, one.offset)
+                    if chosen.get(key, place) == place and key not in yielded:
+                        yield one
+                        if lines is not None or key in chosen:
+                            yielded.add(key)
             except FileNotFoundError:
                 moved = True
                 continue
-            done.add(file)
+            done[file] = known
         if not moved:
             return
-        store.refresh()
 
 
-def _chosen(store: Store) -> dict[str, tuple[str, int]]:
-    """Where the answer lies, for the keys with several records."""
-    several = store.index.repeated()
-    chosen: dict[str, tuple[str, int]] = {}
-    for at in range(0, len(several), _KEYS_AT_ONCE):
-        for key, found in store.find(several[at : at + _KEYS_AT_ONCE]).items():
-            one = answer(found)
-            chosen[key] = one.file, one.offset
-    return chosen
+def known_lines(store: Store, file: str) -> Iterator[bytes]:
+    """Yield the lines of a file's records, as far as the index knows them, each verified.
+
+    Raises:
+        OSError: the file is gone or cannot be read.
+    """
+    for found in _records(store, file, store.index.lines(file)):
+        yield found.line
 
 
-def _records(store: Store, file: str, *, careful: bool) -> Iterator[Found]:
-    for offset, line in iterate_lines(store.path, file, careful=careful):
+def _several(store: Store) -> Iterator[tuple[str, list[Found]]]:
+    """The records of the keys that have several."""
+    keys = store.index.repeated()
+    for at in range(0, len(keys), _KEYS_AT_ONCE):
+        yield from store.find(keys[at : at + _KEYS_AT_ONCE]).items()
+
+
+def _files(
+    store: Store, done: Collection[str]
+) -> dict[str, tuple[Lines | None, Callable[[], Lines]]]:
+    """The files to go through: the lines to look at, and what gives the lines that are known.
+
+    None for the lines stands for all that are there.
+    """
+    faulty = {fault.file for fault in store.faults}
+    files: dict[str, tuple[Lines | None, Callable[[], Lines]]] = {}
+    for file, lines in store.index.lines_by_file().items():
+        if file not in done:
+            # A part grows while it is read, and a damaged pack holds what is no record.
+            some = lines() if file.startswith("parts/") or file in faulty else None
+            files[file] = some, lines
+    return files
+
+
+def _records(store: Store, file: str, lines: Lines | None) -> Iterator[Found]:
+    for offset, line in iterate_lines(store.path, file, lines):
         try:
             record = parse_line(line)
         except RecordError:
-            store.index.distrust(file)  # reports it
+            with store.lock:
+                store.index.distrust(file)  # reports it
             continue
         yield Found(file, offset, line, record)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
-from cache.durable import SEALED, make_folder, sync_folder, write_file
-from cache.layout import IDLE_S, writer_is_gone
+from cache.durable import SEALED, beside, fill, make_folder, sync_folder
+from cache.layout import IDLE_S, list_files, writer_is_gone
 from cache.lines import Check, Lines, read_lines
-from cache.pack import pack_name
+from cache.pack import damaged_packs, pack_name, read_pack
 from cache.quarantine import keep_faults
-from cache.segment import Segment, Stamp
+from cache.segment import Segment
+from cache.segment_file import Stamp
 
 LineSource = Callable[[], Iterator[bytes]]
 
@@ -77,10 +78,10 @@ class _Sealed:
 
 def _seal(root: Path, name: str, check: Check) -> tuple[str, Lines | None] | None:
     path = root / name
-    digest = hashlib.sha256()
+    digest = sha256()
     # From here on a writer that is not dead after all opens another part. Only then is the part
     # opened, so that over a network, too, everything is read that was there before.
-    path.chmod(SEALED)
+    path.chmod(path.stat().st_mode & SEALED)
     with path.open("rb", buffering=0) as file:
         os.fsync(file.fileno())
         lines, _ = read_lines(file, name, check, digest=digest)
@@ -97,6 +98,7 @@ def _seal(root: Path, name: str, check: Check) -> tuple[str, Lines | None] | Non
         return (pack, None) if pack is not None else None
     pack = pack_name(digest.hexdigest())
     make_folder((root / pack).parent)
+    clear_way(root, pack, _source(path, lines))
     path.rename(root / pack)
     return pack, lines
 
@@ -112,16 +114,17 @@ def rewrite(root: Path, source: Path, lines: Lines) -> str | None:
     Raises:
         OSError: the pack cannot be written.
     """
-    if not len(lines.offsets):
-        return None
+    return write_pack(root, _source(source, lines)) if len(lines.offsets) else None
 
-    def kept() -> Iterator[bytes]:
-        with source.open("rb") as file:
+
+def _source(path: Path, lines: Lines) -> LineSource:
+    def each() -> Iterator[bytes]:
+        with path.open("rb") as file:
             for offset, length in zip(lines.offsets.tolist(), lines.lengths.tolist(), strict=True):
                 file.seek(offset)
                 yield file.read(length) + b"\n"
 
-    return write_pack(root, kept)
+    return each
 
 
 def write_pack(root: Path, lines: LineSource) -> str:
@@ -134,13 +137,56 @@ def write_pack(root: Path, lines: LineSource) -> str:
     Raises:
         OSError: the pack cannot be written.
     """
-    digest = hashlib.sha256()
-    for line in lines():
-        digest.update(line)
-    pack = pack_name(digest.hexdigest())
-    if not (root / pack).exists():
-        write_file(root / pack, lines(), mode=SEALED)
+    pack = _name(lines())
+    _write_named(root, pack, lines, frozenset())
     return pack
+
+
+def _write_named(root: Path, pack: str, lines: LineSource, on_the_way: frozenset[str]) -> None:
+    target = root / pack
+    if target.exists() and not damaged_packs(root, [pack]):
+        return
+    make_folder(target.parent)
+    with beside(target) as temporary:
+        # Written before the way is cleared, for the lines may come from a pack that is in it.
+        fill(temporary, lines(), mode=SEALED)
+        clear_way(root, pack, lines, on_the_way)
+        temporary.rename(target)
+    sync_folder(target.parent)
+
+
+def clear_way(
+    root: Path, pack: str, lines: LineSource, on_the_way: frozenset[str] = frozenset()
+) -> None:
+    """Before a pack takes its place: keep what a damaged file of that name holds beyond it.
+
+    Records that the pack lacks go to a pack of their own, the rest to quarantine.
+
+    Args:
+        root: the store.
+        pack: the name.
+        lines: what the pack will hold.
+        on_the_way: packs that are about to be written, and need not be for the sake of this one.
+
+    Raises:
+        OSError: it cannot be kept; nothing was replaced.
+    """
+    if not damaged_packs(root, [pack]):
+        return
+    found = read_pack(root, pack, Check.RECORD).lines
+    keep_faults(root, found.faults)
+    new = {sha256(line).digest() for line in lines()}
+    beyond = [line for line in _source(root / pack, found)() if sha256(line).digest() not in new]
+    name = _name(beyond)
+    if beyond and name not in on_the_way:
+        _write_named(root, name, lambda: iter(beyond), on_the_way | {pack})
+
+
+def _name(lines: Iterable[bytes]) -> str:
+    digest = sha256()
+    for line in lines:
+        digest.update(line)
+    return pack_name(digest.hexdigest())
 
 
 def store_index(root: Path, packs: Iterable[tuple[str, Lines]]) -> None:
@@ -165,7 +211,7 @@ def adopt(root: Path, *, idle_s: float = IDLE_S) -> list[str]:
     packs: list[str | None] = []
     sealed = _Sealed(root)
     try:
-        for path in sorted(root.glob("parts/[!.]*.jsonl")):
+        for path in list_files(root / "parts", ".jsonl"):
             # What belongs to another user stays a part: it is read all the same.
             with contextlib.suppress(PermissionError, FileNotFoundError):
                 if writer_is_gone(path, idle_s=idle_s) and not _is_young_and_empty(path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cache.conflict import find_surplus
+from cache.errors import StoreUnavailable
 from cache.pack import list_packs
 from cache.quarantine import quarantined
 from cache.store import Store
@@ -55,7 +57,17 @@ def store_stats(store: Store) -> Stats:
     frame = store.frame()
     keys, hits = store.index.counts()
     same, otherwise = find_surplus(store)
-    packs = list_packs(store.path)
+    try:
+        packs = list_packs(store.path)
+        found = len(quarantined(store.path))
+    except OSError as error:
+        raise StoreUnavailable(f"{store.path} cannot be read: {error}") from error
+
+    def size(part: str) -> int:
+        with contextlib.suppress(FileNotFoundError):  # sealed in this moment
+            return (store.path / part).stat().st_size
+        return 0
+
     parts = [file for file in store.index.files if file.startswith("parts/")]
     models = (
         frame.group_by("engine", "model", "outcome")
@@ -74,10 +86,9 @@ def store_stats(store: Store) -> Stats:
         runs=store.runs(),
         packs=len(packs),
         parts=len(parts),
-        size_bytes=sum(stamp.size for stamp in packs.values())
-        + sum((store.path / part).stat().st_size for part in parts),
+        size_bytes=sum(stamp.size for stamp in packs.values()) + sum(map(size, parts)),
         text_bytes=int(frame["text"].str.len_bytes().sum())
         + int(frame["reasoning"].str.len_bytes().sum()),
         faults=len(store.faults),
-        quarantined=len(quarantined(store.path)),
+        quarantined=found,
     )

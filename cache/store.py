@@ -11,13 +11,17 @@ writing, ``index.py`` for finding and ``order.py`` for which of several records 
 from __future__ import annotations
 
 import logging
+import os
+import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cache.errors import RecordError, StoreError, StoreUnavailable
+from cache.errors import StoreError, StoreUnavailable
 from cache.fault import Fault
-from cache.index import Index, Place
+from cache.finder import Finder
+from cache.index import Index
 from cache.layout import IDLE_S, open_folder
 from cache.lines import Check
 from cache.media import MediaDigests, gather_digests
@@ -25,7 +29,7 @@ from cache.order import Found, answer
 from cache.pack import damaged_packs
 from cache.part import PART_BYTES, Part
 from cache.reader import Reader
-from cache.record import Outcome, Record, parse_line
+from cache.record import Outcome, Record
 from cache.run import Run, RunHeader, RunLine
 from cache.runs import list_runs, read_run, write_run
 from cache.seal import adopt, seal_part
@@ -35,12 +39,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("rejudge.store")
 _IS_HIT = {outcome: outcome.is_hit for outcome in Outcome}
-#: Files may be sealed, merged or damaged while they are read; nobody does so for ever.
-_TRIES = 10
 
 
 class Store:
-    """A folder of records. Used by one thread of one process; many processes may share a folder."""
+    """A folder of records.
+
+    Any number of processes on any number of machines may have a store of one folder open. Threads
+    may share a ``Store``: one call at a time goes in, the others wait. A forked child and an
+    unpickled copy write parts of their own.
+    """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         """Open a store.
@@ -55,11 +62,16 @@ class Store:
         """
         self.path = Path(path)
         self.read_only = read_only
+        self.lock = threading.RLock()
+        """Held by the thread that is inside. Hold it to see several calls' results of one state."""
+        self._media_lock = threading.Lock()
+        _opened.add(self)
         open_folder(self.path, create=create and not read_only)
         self._part = Part(self.path)
         self._reader = Reader(self.path)
         self._media = MediaDigests(self.path, writable=not read_only)
         self._index = Index(self.path, writable=not read_only)
+        self._finder = Finder(self.path, self._index, self._reader)
         self.refresh()
         if faults := self.faults:
             _log.warning(
@@ -82,12 +94,13 @@ class Store:
             raise StoreUnavailable(f"{self.path} was opened for reading only")
         line = record.to_sound_line()
         part = self._part
-        offset = part.append(line)
-        self._index.add(record.key, part.name, offset, len(line), _IS_HIT[record.outcome])
-        if sync or part.is_due:
-            part.sync()
-        if part.size >= PART_BYTES:
-            self.seal()
+        with self.lock:
+            offset = part.append(line)
+            self._index.add(record.key, part.name, offset, len(line), _IS_HIT[record.outcome])
+            if sync or part.is_due:
+                part.sync()
+            if part.size >= PART_BYTES:
+                self.seal()
 
     def flush(self) -> None:
         """Make every record that was put durable.
@@ -95,7 +108,8 @@ class Store:
         Raises:
             StoreUnavailable: they are not; a later call tries again.
         """
-        self._part.sync()
+        with self.lock:
+            self._part.sync()
 
     def seal(self) -> None:
         """Turn this writer's part into a pack; the next put opens another part.
@@ -103,14 +117,17 @@ class Store:
         Raises:
             StoreUnavailable: the store cannot be written; records that were flushed are safe.
         """
-        name = self._part.close()
-        if name:
-            try:
-                seal_part(self.path, name, Check.SHAPE)
-            except OSError as error:
-                raise StoreUnavailable(f"{self.path}: {name} cannot be sealed: {error}") from error
-            self._reader.forget(name)
-            self.refresh()
+        with self.lock:
+            name = self._part.close()
+            if name:
+                try:
+                    seal_part(self.path, name, Check.SHAPE)
+                except OSError as error:
+                    raise StoreUnavailable(
+                        f"{self.path}: {name} cannot be sealed: {error}"
+                    ) from error
+                self._reader.forget(name)
+                self.refresh()
 
     def adopt(self, *, idle_s: float = IDLE_S) -> list[str]:
         """Seal the parts of writers that are gone; return the packs.
@@ -156,51 +173,20 @@ class Store:
         """
         asked = list(dict.fromkeys(keys))
         try:
-            for _ in range(_TRIES):
-                found, gone, bad = self._read(self._index.places(asked))
-                if not gone and not bad:
-                    break
-                if gone:
-                    self._reader.close()
-                    self._index.refresh()
-                for file in sorted(bad):
-                    _log.warning("%s: a line of %s does not verify", self.path, file)
-                    self._reader.forget(file)
-                    self._index.distrust(file)
+            with self.lock:
+                return self._finder.find(asked)
         except OSError as error:
             raise StoreUnavailable(f"{self.path} cannot be read: {error}") from error
-        return found
-
-    def _read(
-        self, places: dict[str, list[Place]]
-    ) -> tuple[dict[str, list[Found]], set[str], set[str]]:
-        found: dict[str, list[Found]] = {key: [] for key in places}
-        gone: set[str] = set()
-        bad: set[str] = set()
-        # In the order of the files: a disk's head, or a network's read-ahead, goes forward.
-        for place, key in sorted((place, key) for key, some in places.items() for place in some):
-            try:
-                line = self._reader.read(place.file, place.offset, place.length)
-                record = parse_line(line)
-            except FileNotFoundError:
-                gone.add(place.file)
-                continue
-            except RecordError:
-                bad.add(place.file)
-                continue
-            if record.key == key:
-                found[key].append(Found(place.file, place.offset, line, record))
-            else:
-                bad.add(place.file)
-        return {key: records for key, records in found.items() if records}, gone, bad
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """The distinct keys without a hit, in the order given."""
-        return self._index.missing(keys)
+        with self.lock:
+            return self._index.missing(keys)
 
     def keys_starting_with(self, prefix: str, *, limit: int = 20) -> list[str]:
         """Up to ``limit`` keys that start with ``prefix``, sorted."""
-        return self._index.starting_with(prefix.lower(), limit)
+        with self.lock:
+            return self._index.starting_with(prefix.lower(), limit)
 
     def refresh(self) -> None:
         """See what other writers stored since opening.
@@ -209,7 +195,8 @@ class Store:
             StoreUnavailable: a file cannot be read.
         """
         try:
-            self._index.refresh()
+            with self.lock:
+                self._index.refresh()
         except OSError as error:
             raise StoreUnavailable(f"{self.path} cannot be read: {error}") from error
 
@@ -221,11 +208,12 @@ class Store:
         Raises:
             StoreUnavailable: a file cannot be read.
         """
-        faulty = {fault.file for fault in self.faults}
-        packs = [f for f in self._index.files if f.startswith("packs/") and f not in faulty]
         try:
-            for name in damaged_packs(self.path, packs):
-                self._index.distrust(name)
+            with self.lock:
+                faulty = {fault.file for fault in self.faults}
+                packs = [f for f in self._index.files if f.startswith("packs/")]
+                for name in damaged_packs(self.path, [f for f in packs if f not in faulty]):
+                    self._index.distrust(name)
         except OSError as error:
             raise StoreUnavailable(f"{self.path} cannot be read: {error}") from error
 
@@ -243,7 +231,8 @@ class Store:
         """What :meth:`scan` yields as a table, one row a key. See ``frame.py`` for the columns."""
         from cache.frame import make_frame
 
-        return make_frame(self)
+        with self.lock:
+            return make_frame(self)
 
     @property
     def index(self) -> Index:
@@ -258,8 +247,15 @@ class Store:
     # --- runs and media -----------------------------------------------------------------------
 
     def runs(self) -> list[str]:
-        """Names of the runs, sorted."""
-        return list_runs(self.path)
+        """Names of the runs, sorted.
+
+        Raises:
+            StoreUnavailable: their folder cannot be read.
+        """
+        try:
+            return list_runs(self.path)
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: no run can be read: {error}") from error
 
     def run(self, name: str) -> Run:
         """Read a run.
@@ -267,8 +263,12 @@ class Store:
         Raises:
             UnknownRun: there is none of this name; names those there are.
             RecordError: a file of it is damaged.
+            StoreUnavailable: a file of it cannot be read.
         """
-        return read_run(self.path, name)
+        try:
+            return read_run(self.path, name)
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: run {name!r} cannot be read: {error}") from error
 
     def write_run(self, header: RunHeader, lines: Iterable[RunLine]) -> None:
         """Write a run, or add to one of the same header; a line replaces an older one of its item.
@@ -287,7 +287,9 @@ class Store:
         Raises:
             OSError: the file cannot be read.
         """
-        return self._media.digest(path)
+        # A lock of its own: hashing an hour of video must not hold up who writes.
+        with self._media_lock:
+            return self._media.digest(path)
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -297,10 +299,11 @@ class Store:
         Raises:
             StoreUnavailable: the last records are not durable.
         """
-        try:
-            self.seal()
-        finally:
-            self._reader.close()
+        with self.lock:
+            try:
+                self.seal()
+            finally:
+                self._reader.close()
 
     def __enter__(self) -> Store:
         return self
@@ -314,3 +317,16 @@ class Store:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["path"], read_only=state["read_only"])  # type: ignore[misc]
+
+
+_opened: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    # Who held a lock when the process was forked is not in the child, and would never give it back.
+    for store in list(_opened):
+        store.lock = threading.RLock()
+        store._media_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)

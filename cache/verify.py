@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cache.conflict import as_faults, find_surplus
+from cache.conflict import find_conflicts
 from cache.errors import RecordError, StoreError, StoreUnavailable
-from cache.fault import Fault
+from cache.fault import Fault, readable
 from cache.lines import Check
-from cache.pack import list_packs, read_pack
+from cache.pack import damaged_packs, list_packs, read_pack
 from cache.quarantine import Quarantined, check_quarantine, keep_faults, quarantined
 from cache.runs import list_runs, read_run, read_run_file, run_files
 from cache.seal import rewrite
 from cache.store import Store
+from cache.strangers import find_strangers
+
+_KEYS_AT_ONCE = 100_000
 
 
 @dataclass(slots=True)
@@ -27,19 +30,18 @@ class Verification:
     packs: int = 0
     parts: int = 0
     runs: int = 0
+    unanswered: int = 0
+    """Requests of runs without a record: not asked yet, or what answered them is not there."""
     faults: list[Fault] = field(default_factory=list)
     """What does not verify in the store as it is."""
+    damaged_packs: list[str] = field(default_factory=list)
+    """Packs that can be read, with something in them that does not verify."""
     conflicts: list[Fault] = field(default_factory=list)
     """Later answers that differ from the first of their key."""
     surplus: int = 0
     """Later answers that say the same as the first."""
     quarantined: list[Quarantined] = field(default_factory=list)
     """What earlier findings put into quarantine."""
-
-    @property
-    def damaged_packs(self) -> list[str]:
-        """Packs with a fault."""
-        return sorted({f.file for f in self.faults if f.file.startswith("packs/")})
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -48,6 +50,7 @@ class Verification:
             "packs": self.packs,
             "parts": self.parts,
             "runs": self.runs,
+            "unanswered": self.unanswered,
             "surplus": self.surplus,
             "faults": [_shown(fault) for fault in self.faults],
             "conflicts": [_shown(fault) for fault in self.conflicts],
@@ -60,10 +63,10 @@ class Verification:
 
 def _shown(fault: Fault) -> dict[str, Any]:
     return {
-        "file": fault.file,
+        "file": readable(fault.file),
         "line": fault.line,
         "offset": fault.offset,
-        "reason": fault.reason,
+        "reason": readable(fault.reason),
     }
 
 
@@ -77,33 +80,53 @@ def verify_store(
         progress: is given the packs and yields them one by one.
 
     Raises:
-        StoreUnavailable: a file cannot be read.
+        StoreUnavailable: a folder or an open part cannot be read. A pack, run or file of the
+            quarantine that cannot be read is reported like any other damage.
     """
     store.refresh()
-    result = Verification(quarantined=quarantined(store.path))
-    packs = list(list_packs(store.path))
-    for name in progress(packs):
-        content = read_pack(store.path, name, Check.RECORD)
-        result.faults += content.lines.faults
-        result.packs += 1
-        if content.lines.faults:
-            store.index.distrust(name)
-        elif not store.index.agrees(name, content.lines):
-            result.faults.append(Fault("index", 0, 0, f"says of {name} what is not so: made anew"))
-            store.index.distrust(name)
-    result.faults += store.index.damaged
-    result.faults += check_quarantine(store.path)
-    live = [fault for fault in store.faults if fault.file.startswith("parts/")]
-    result.faults += live
-    result.parts = sum(file.startswith("parts/") for file in store.index.files)
-    result.records = store.index.rows
-    _verify_runs(store, result)
-    same, otherwise = find_surplus(store)
-    result.surplus = len(same)
-    result.conflicts = as_faults(store.path, otherwise)
+    try:
+        result = Verification(quarantined=quarantined(store.path))
+        _verify_packs(store, result, progress)
+        result.faults += store.index.damaged
+        result.faults += check_quarantine(store.path)
+        result.faults += find_strangers(store.path)
+        store.index.check_parts()
+        result.faults += [fault for fault in store.faults if fault.file.startswith("parts/")]
+        result.parts = sum(file.startswith("parts/") for file in store.index.files)
+        result.records = store.index.rows
+        _verify_runs(store, result)
+    except OSError as error:
+        raise StoreUnavailable(f"{store.path} cannot be verified: {error}") from error
+    result.surplus, result.conflicts = find_conflicts(store)
     if not store.read_only:
         _keep(store, result)
     return result
+
+
+def _verify_packs(
+    store: Store, result: Verification, progress: Callable[[Sequence[str]], Iterable[str]]
+) -> None:
+    done: set[str] = set()
+    # Until there are no new ones, for one may be joined with others, or a part sealed, meanwhile.
+    while work := [name for name in list_packs(store.path) if name not in done]:
+        done.update(work)
+        for name in progress(work):
+            try:
+                content = read_pack(store.path, name, Check.RECORD)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                result.faults.append(Fault(name, 0, 0, f"cannot be read: {error.strerror}"))
+                continue
+            result.faults += content.lines.faults
+            result.packs += 1
+            if content.lines.faults:
+                result.damaged_packs.append(name)
+                store.index.distrust(name)
+            elif not store.index.agrees(name, content.lines):
+                reason = f"says of {name} what is not so: made anew"
+                result.faults.append(Fault("index", 0, 0, reason))
+                store.index.distrust(name)
 
 
 def _verify_runs(store: Store, result: Verification) -> None:
@@ -112,14 +135,22 @@ def _verify_runs(store: Store, result: Verification) -> None:
             read_run_file(path)
         except RecordError as error:
             result.faults.append(Fault(f"runs/{path.name}", 0, 0, str(error)))
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror}"
+            result.faults.append(Fault(f"runs/{path.name}", 0, 0, reason))
+    asked: set[str] = set()
     for name in list_runs(store.path):
         result.runs += 1
         try:
-            read_run(store.path, name)
-        except RecordError:
+            asked.update(line.key for line in read_run(store.path, name).lines)
+        except (RecordError, OSError):
             continue  # its file is reported above
         except StoreError as error:
             result.faults.append(Fault(f"runs/{name}", 0, 0, str(error)))
+    keys = sorted(asked)
+    for at in range(0, len(keys), _KEYS_AT_ONCE):
+        some = keys[at : at + _KEYS_AT_ONCE]
+        result.unanswered += len(some) - len(store.index.places(some))
 
 
 def _keep(store: Store, result: Verification) -> None:
@@ -147,7 +178,8 @@ def repair_packs(store: Store, packs: list[str]) -> list[str]:
             pack = rewrite(store.path, store.path / name, lines)
             if pack is not None:
                 made.append(pack)
-            if pack != name:
+            # What was in another's place may have been put right by now.
+            if pack != name and damaged_packs(store.path, [name]):
                 (store.path / name).unlink()
     except OSError as error:
         raise StoreUnavailable(f"{store.path}: the repair stopped: {error}") from error

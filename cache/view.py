@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from cache.export import Exported
+from cache.fault import readable
 from cache.gc import Garbage
 from cache.imports.imported import Imported
 from cache.merge import Merged
@@ -30,7 +32,7 @@ def stats_text(stats: Stats) -> str:
         f"{stats.faults} place(s) that do not verify, {stats.quarantined} in quarantine",
     ]
     rows = [[row["engine"], row["model"], row["outcome"], str(row["keys"])] for row in stats.models]
-    return "\n".join([*lines, *_columns(rows)])
+    return readable("\n".join([*lines, *_columns(rows)]))
 
 
 def records_text(records: list[dict[str, Any]], total: int) -> str:
@@ -46,7 +48,7 @@ def records_text(records: list[dict[str, Any]], total: int) -> str:
         for row in records
     ]
     rest = [f"… {total - len(records)} more; --limit 0 lists all"] if total > len(records) else []
-    return _printable("\n".join([*_columns(rows), *rest])) or "no records"
+    return readable("\n".join([*_columns(rows), *rest])) or "no records"
 
 
 def record_dict(record: Record) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def record_text(record: Record) -> str:
     lines.append("--- response")
     response = record.response
     lines += [text for text in (response.reasoning, response.text, response.error) if text]
-    return _printable("\n".join(lines))
+    return readable("\n".join(lines))
 
 
 def verification_text(found: Verification, repaired: bool) -> str:
@@ -90,6 +92,10 @@ def verification_text(found: Verification, repaired: bool) -> str:
         f"{found.records} record(s) in {found.packs} pack(s) and {found.parts} open part(s), "
         f"{found.runs} run(s)"
     ]
+    if found.unanswered:
+        lines.append(
+            f"{found.unanswered} request(s) of runs have no record: not asked yet, or lost"
+        )
     lines += [f"FAULT     {fault}" for fault in found.faults]
     lines += [f"CONFLICT  {fault}" for fault in found.conflicts]
     lines += [
@@ -100,13 +106,21 @@ def verification_text(found: Verification, repaired: bool) -> str:
     if found.faults:
         lines.append(
             f"{len(found.faults)} place(s) do not verify; none of them is served. "
-            + ("Packs were repaired." if repaired else "--repair takes them out of their packs.")
+            + _remedy(found, repaired)
         )
     else:
         lines.append(
             f"all verified; {found.surplus} surplus answer(s), {len(found.conflicts)} in conflict"
         )
-    return "\n".join(lines)
+    return readable("\n".join(lines))
+
+
+def _remedy(found: Verification, repaired: bool) -> str:
+    if not found.damaged_packs:
+        return "None of it is in a pack, where --repair could take it out."
+    if repaired:
+        return "Packs were repaired."
+    return "--repair takes them out of their packs; merging a sound copy brings back what is lost."
 
 
 def merged_text(merged: Merged) -> str:
@@ -128,7 +142,13 @@ def garbage_text(garbage: Garbage) -> str:
         f"{total} line(s), {_size(garbage.line_bytes)}, and {len(garbage.files)} file(s) {verb}; "
         f"{garbage.packs} pack(s) {'were' if garbage.applied else 'would be'} written anew"
     )
-    return "\n".join(lines)
+    return readable("\n".join(lines))
+
+
+def exported_text(found: Exported) -> str:
+    """What an export wrote."""
+    runs = f", {found.runs} run(s) → {found.runs_out}" if found.runs_out else ""
+    return readable(f"{found.records} record(s) → {found.out}{runs}")
 
 
 def imported_text(found: Imported) -> str:
@@ -138,18 +158,13 @@ def imported_text(found: Imported) -> str:
         f"{found.already_stored} already stored; run(s): {', '.join(found.runs)}"
     ]
     if found.conflicts:
-        lines.append(f"{found.conflicts} differ from what was imported before, which stays")
+        lines.append(f"{found.conflicts} differ from another answer: the one created first stays")
     if found.without_items:
         lines.append(
             f"{found.without_items} failed localization entries: their files do not say which "
             "questions they held, so scoring counts these as missing"
         )
-    return "\n".join(lines)
-
-
-def _printable(text: str) -> str:
-    # What a model wrote must not move the cursor or colour the terminal.
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+    return readable("\n".join(lines))
 
 
 def _size(count: int) -> str:

@@ -52,7 +52,7 @@ def test_a_torn_line_of_a_dead_writer_is_isolated_and_a_new_writer_goes_on(folde
 
 def test_the_unfinished_line_of_a_live_writer_is_no_fault_and_is_read_when_it_is_whole(folder):
     first, second = store_records(2)
-    name = f"{os.uname().nodename}-{os.getpid()}-{'0' * 32}.jsonl"
+    name = f"{os.uname().nodename}-{os.getppid()}-{'0' * 32}.jsonl"
     part = folder / "parts" / name
     line = second.to_line()
     part.write_bytes(first.to_line() + b"\n" + line[:50])

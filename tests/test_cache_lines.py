@@ -13,7 +13,8 @@ import cache.lines
 from cache.keys import key_numbers, key_texts
 from cache.lines import Check, Lines, Position, read_lines
 from cache.record import Outcome, parse_line
-from cache.segment import Segment, Stamp
+from cache.segment import Segment
+from cache.segment_file import Stamp
 from tests.builders import store_record, store_records
 
 

@@ -102,3 +102,17 @@ def test_the_memories_of_ended_writers_are_brought_together(store, tmp_path):
     (memory,) = store.path.glob("media/*.jsonl")
     assert memory.name == "digests.jsonl"
     assert memory.read_text().count("\n") == 3
+
+
+def test_a_file_whose_name_is_not_utf_8_has_a_digest_too(store, tmp_path):
+    """It cannot be remembered in JSON, and is read again each time."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.mp4"))
+    clip(path, b"video")
+    assert store.media_digest(path) == hashlib.sha256(b"video").hexdigest()
+
+
+def test_a_memory_that_cannot_be_read_is_as_good_as_none(store, tmp_path):
+    path = clip(tmp_path / "a.mp4", b"video")
+    (store.path / "media" / "loop.jsonl").symlink_to("loop.jsonl")
+    (store.path / "media" / "pipe.jsonl").mkdir()
+    assert store.media_digest(path) == hashlib.sha256(b"video").hexdigest()

@@ -6,16 +6,24 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from cache.errors import RunConflict, StoreError, StoreUnavailable
+from cache.cli import cache as cache_cli
+from cache.errors import (
+    RecordError,
+    RunConflict,
+    StoreError,
+    StoreUnavailable,
+)
 from cache.gc import collect_garbage
-from cache.merge import merge_stores
+from cache.merge import merge_stores, open_sources
 from cache.quarantine import quarantined
 from cache.record import Outcome
 from cache.run import RunHeader, RunLine
 from cache.store import Store
 from cache.verify import verify_store
-from tests.builders import store_record, store_records
+from tests.builders import store_record, store_records, store_request
+from tests.store_files import filled, rot
 
 
 def write(folder: Path, *records) -> Path:
@@ -174,7 +182,6 @@ def test_collecting_keeps_every_answer_and_what_differed_in_quarantine(tmp_path)
 
 def test_answers_that_no_run_names_go_only_for_the_models_asked_for(tmp_path):
     named, other, judge = (store_record(name) for name in ("named", "other", "judge"))
-    from tests.builders import store_request
 
     judge = store_record(request=store_request(model="a-judge"))
     folder = write(tmp_path / "a", named, other, judge)
@@ -199,3 +206,46 @@ def test_what_killed_processes_left_is_collected_after_a_day(tmp_path):
         assert collect_garbage(store, apply=True).files == ["runs/.old.tmp"]
     assert new.exists()
     assert not old.exists()
+
+
+def with_run(folder: Path, model: str) -> Path:
+    with Store(folder, create=True) as store:
+        header = RunHeader(name="r", benchmark="b", model=model, tasks=())
+        store.write_run(header, [RunLine(item="1", key="0" * 64)])
+    return folder
+
+
+def test_sources_whose_runs_contradict_each_other_are_refused_before_anything_is_made(tmp_path):
+    a, b = with_run(tmp_path / "a", "x"), with_run(tmp_path / "b", "y")
+    with pytest.raises(RunConflict, match=f"{b}"):
+        open_sources([a, b])
+    arguments = ["merge", str(a), str(b), "--store", str(tmp_path / "new")]
+    result = CliRunner().invoke(cache_cli, arguments)
+    assert isinstance(result.exception, RunConflict)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_damaged_run_of_a_source_stops_the_merge_before_anything_is_copied(tmp_path):
+    a = with_run(tmp_path / "a", "x")
+    filled(a, store_records(2))
+    (run,) = a.glob("runs/*")
+    rot(run, b'"b"', b'"c"')
+    with Store(tmp_path / "new", create=True) as store:
+        with pytest.raises(RecordError, match=f"{a}: "):
+            merge_stores(store, [a])
+        assert list((tmp_path / "new").glob("packs/*/*")) == []
+
+
+def test_a_part_that_is_sealed_while_its_store_is_merged_is_not_missed(tmp_path, monkeypatch):
+    source = Store(tmp_path / "a", create=True)
+    filled(tmp_path / "a", store_records(2))
+    late = store_record("late")
+    source.put(late)
+
+    def sealing(work):
+        source.seal()  # after the packs were listed
+        return work
+
+    with Store(tmp_path / "new", create=True) as store:
+        merge_stores(store, [tmp_path / "a"], progress=sealing)
+        assert store.get(late.key) == late

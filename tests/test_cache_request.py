@@ -114,7 +114,7 @@ def variants() -> list[tuple[str, Request]]:
     ]
     for name, value in (
         ("modality", "video"), ("frames", 128), ("frames", None), ("fps", 2.0), ("fps", None),
-        ("shorter_edge_px", 360), ("sample_rate_hz", 16000), ("ladder", ()),
+        ("shorter_edge_px", 360), ("sample_rate_hz", 16000), ("as_files", True), ("ladder", ()),
         ("ladder", FULL.preprocessing.ladder[::-1]),
     ):  # fmt: skip
         changed = replace(FULL.preprocessing, **{name: value})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import polars as pl
 import pytest
 
-from cache.errors import StoreUnavailable, UnknownRun
+from cache.errors import StoreError, StoreUnavailable, UnknownRun
 from cache.export import export
 from cache.record import Outcome, Producer, Response, Times, Usage, parse_line
 from cache.run import RunHeader, RunLine
@@ -107,22 +108,35 @@ def test_stats_count_keys_hits_records_and_bytes(store):
 def test_json_lines_are_exported_as_they_are_stored(store, tmp_path):
     for record in (RICH, FAILED):
         store.put(record)
-    assert export(store, tmp_path / "out.jsonl", "jsonl") == 2
+    assert export(store, tmp_path / "out.jsonl", "jsonl").records == 2
     lines = (tmp_path / "out.jsonl").read_bytes().splitlines()
     assert {parse_line(line).key for line in lines} == {RICH.key, FAILED.key}
 
 
-def test_an_export_can_be_put_into_a_store_as_a_part(store, tmp_path):
+@pytest.mark.parametrize("place", ["format.json", "packs/3f/x.jsonl", "", "../store/new/x.jsonl"])
+def test_an_export_into_the_store_itself_is_refused(store, place):
     store.put(RICH)
-    with Store(tmp_path / "other", create=True) as other:
-        export(store, other.path / "parts" / "exported.jsonl", "jsonl")
-        other.refresh()
-        assert list(other.scan()) == [RICH]
+    with pytest.raises(StoreError, match="in the store itself"):
+        export(store, store.path / place, "jsonl")
+    assert list(store.scan()) == [RICH]
+
+
+def test_an_export_replaces_files_only_and_what_a_link_leads_to(store, tmp_path):
+    """Not a device, a pipe or a folder: renaming a file over `/dev/null` would replace it."""
+    store.put(RICH)
+    os.mkfifo(tmp_path / "pipe")
+    for what in (tmp_path / "pipe", tmp_path, Path("/dev/null")):
+        with pytest.raises(StoreError, match="no regular file"):
+            export(store, what, "jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    export(store, tmp_path / "link.jsonl", "jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert parse_line((tmp_path / "real.jsonl").read_bytes().removesuffix(b"\n")) == RICH
 
 
 def test_a_parquet_table_holds_the_request_word_for_word(store, tmp_path):
     store.put(RICH)
-    assert export(store, tmp_path / "out.parquet", "parquet") == 1
+    assert export(store, tmp_path / "out.parquet", "parquet").records == 1
     (row,) = pl.read_parquet(tmp_path / "out.parquet").to_dicts()
     assert msgspec.json.decode(row["request"], type=type(RICH.request)) == RICH.request
     assert row["text"] == RICH.response.text
@@ -139,14 +153,14 @@ def test_a_run_is_exported_item_by_item(store, tmp_path):
         RunLine(item="never answered", key="0" * 64),
     ]
     store.write_run(RunHeader(name="r", benchmark="x", model="m", tasks=()), lines)
-    assert export(store, tmp_path / "r.parquet", "parquet", run="r") == 3
+    assert export(store, tmp_path / "r.parquet", "parquet", run="r").records == 3
     frame = pl.read_parquet(tmp_path / "r.parquet")
     assert list(zip(frame["item"], frame["text"], strict=True)) == [
         ("b", "answer 1"),
         ("a", "answer 0"),
         ("a2", "answer 0"),
     ]
-    assert export(store, tmp_path / "r.jsonl", "jsonl", run="r") == 2
+    assert export(store, tmp_path / "r.jsonl", "jsonl", run="r").records == 2
     with pytest.raises(UnknownRun):
         export(store, tmp_path / "x.parquet", "parquet", run="nope")
 

@@ -17,8 +17,7 @@ from cache.errors import CanonicalError, ImportFault, RecordError
 from cache.imports.failure import failure_outcome
 from cache.record import Outcome, Record, Response, Usage
 from cache.request import Message, Request, Text
-
-ENGINE = "import"
+from cache.run import IMPORT_ENGINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def as_record(answer: ImportedAnswer, run: str, created: str) -> Record:
         ImportFault: it cannot be stored (a lone surrogate, nesting too deep); names its place.
     """
     request = Request(
-        engine=ENGINE,
+        engine=IMPORT_ENGINE,
         model=answer.model,
         messages=(Message(role="user", parts=(Text(text=answer.entry, name="entry"),)),),
         settings={"benchmark": answer.benchmark, "run": run},

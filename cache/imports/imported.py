@@ -80,14 +80,6 @@ def store_answers(
     result = Imported(runs=sorted(plan.header.name for plan in planned))
     for plan in planned:
         store.write_run(plan.header, plan.lines)
-        if plan.beside:
-            _log.warning(
-                "run %r was made for other tasks: answers of %r are run %r (for a run of all, "
-                "import all files at once under another --run)",
-                plan.beside,
-                plan.header.tasks[0],
-                plan.header.name,
-            )
     _put(store, records, stored, result)
     _count_without_items(found, result)
     return result

@@ -1,11 +1,7 @@
 """Which runs an import writes: decided, and refused, before anything is stored.
 
-The header of a run is fixed once it is written, and with it the tasks whose items the run is
-expected to answer. Whoever imports a model task by task still gets every answer into a run:
-
-    first import     <name>          all tasks of this import
-    later imports    <name>          answers of tasks that it has
-                     <name>@<task>   answers of a task that it has not, one run a task
+One name is one run of one model on one benchmark. Its files may be imported task by task: the run
+takes in the new task, and is from then on expected to answer all items of it as well.
 """
 
 from __future__ import annotations
@@ -17,20 +13,21 @@ from dataclasses import dataclass
 import msgspec
 
 from cache.errors import ImportFault, UnknownRun
-from cache.imports.answer import ENGINE, ImportedAnswer
-from cache.run import RunHeader, RunLine
+from cache.imports.answer import ImportedAnswer
+from cache.run import IMPORT_ENGINE, RunHeader, RunLine
 from cache.runs import refuse_other
 from cache.store import Store
+
+#: An answer, and the key of its record.
+_Listed = tuple[ImportedAnswer, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A run to write."""
+    """A run to write, or what is added to one."""
 
     header: RunHeader
     lines: tuple[RunLine, ...]
-    beside: str = ""
-    """The run that this one stands beside, because that one was made for other tasks."""
 
 
 def plan_runs(
@@ -48,55 +45,50 @@ def plan_runs(
         RunConflict: a run of that name was made otherwise.
         StoreError: the name cannot name a run, or the run of that name is damaged.
     """
-    by_run: dict[str, list[tuple[ImportedAnswer, str]]] = defaultdict(list)
+    by_run: dict[str, list[_Listed]] = defaultdict(list)
     for name, answer, key in listed:
         by_run[name].append((answer, key))
     planned: list[Planned] = []
     for name, found in sorted(by_run.items()):
         _refuse_several_models(name, [answer for answer, _ in found])
-        planned += _plan(store, name, found, created)
+        planned.append(Planned(_header(store, name, found, created), _lines(found)))
     return planned
 
 
-def _plan(
-    store: Store, name: str, found: list[tuple[ImportedAnswer, str]], created: str
-) -> list[Planned]:
-    try:
-        old = store.run(name).header
-    except UnknownRun:
-        return [Planned(_header(name, found, created), _lines(found))]
-    own = [one for one in found if one[0].task in old.tasks]
-    # A run stays what it was made for; fewer samples of fewer tasks are a part of that.
-    asked = msgspec.structs.replace(_header(name, own or found, created), tasks=old.tasks)
-    samples = max(old.samples, asked.samples) if own else old.samples
-    refuse_other(old, msgspec.structs.replace(asked, samples=samples))
-    planned = [Planned(old, _lines(own))] if own else []
-    others: dict[str, list[tuple[ImportedAnswer, str]]] = defaultdict(list)
-    for one in found:
-        if one[0].task not in old.tasks:
-            others[one[0].task].append(one)
-    for task, some in sorted(others.items()):
-        planned += (
-            Planned(plan.header, plan.lines, beside=name)
-            for plan in _plan(store, f"{name}@{task}", some, created)
-        )
-    return planned
-
-
-def _header(name: str, found: list[tuple[ImportedAnswer, str]], created: str) -> RunHeader:
+def _header(store: Store, name: str, found: list[_Listed], created: str) -> RunHeader:
     first = found[0][0]
-    return RunHeader(
+    header = RunHeader(
         name=name,
         benchmark=first.benchmark,
         model=first.model,
         tasks=tuple(sorted({answer.task for answer, _ in found})),
-        settings={"engine": ENGINE},
-        samples=1 + max(answer.sample for answer, _ in found),
+        settings={"engine": IMPORT_ENGINE},
+        samples=_samples(found),
         created=created,
     )
+    try:
+        old = store.run(name).header
+    except UnknownRun:
+        return header
+    # Fewer samples of a task that the run has are a part of it. A task that it has not must come
+    # with as many as the others: what is expected of a run is one number of samples.
+    known = [one for one in found if one[0].task in old.tasks]
+    new = [one for one in found if one[0].task not in old.tasks]
+    samples = old.samples
+    if known:
+        samples = max(samples, _samples(known))
+    if new and samples == old.samples:
+        samples = _samples(new)
+    header = msgspec.structs.replace(header, samples=samples)
+    refuse_other(old, header)
+    return header
 
 
-def _lines(found: list[tuple[ImportedAnswer, str]]) -> tuple[RunLine, ...]:
+def _samples(found: list[_Listed]) -> int:
+    return 1 + max(answer.sample for answer, _ in found)
+
+
+def _lines(found: list[_Listed]) -> tuple[RunLine, ...]:
     return tuple(
         RunLine(item=item, key=key, sample=answer.sample)
         for answer, key in found
