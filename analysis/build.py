@@ -1,25 +1,38 @@
 """From scores and a table specification to tables with values.
 
-Each column asks for one mean: of a task's metric, over all topics or in one of them, by one judge
-where the metric is a judge's. A mean that is not there leaves a dash and a note that says why.
+Each cell asks for one mean: of a task's metric, over all items or in one slice, by one judge where
+the metric is a judge's. A mean that is not there leaves a dash and a note that says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from analysis.errors import ScoresMissing
-from analysis.layout import Layout, layouts
-from analysis.measure import Measures
+from analysis.layout import (
+    Layout,
+    Member,
+    Present,
+    Slot,
+    asked,
+    daggered,
+    layouts,
+    slice_rows,
+)
+from analysis.measure import Ask, Measures
 from analysis.notes import footer, missing_marks
-from analysis.published import published_values
-from analysis.scores import Scores
+from analysis.published import Published
+from analysis.scores import ERROR, Scores
 from analysis.spec import PaperSpec, TableSpec
-from analysis.table import NOTHING, Block, Cell, Choice, Row, Table, printed, ranked
+from analysis.table import NOTHING, Block, Cell, Choice, Intervals, Row, Table, printed, ranked
+from analysis.uncertainty import ALPHA, Limits, Tests, intervals, tests
 from bench.item import TaskType
+
+BY_MODALITY = "modality"
 
 
 def build_tables(
@@ -31,99 +44,255 @@ def build_tables(
         paper: The paper.
         names: Names or numbers of tables; none: all that these scores have something for.
         scores: The scores.
-        choice: Judge, reading, and whether the published values are shown.
+        choice: Judge, reading, intervals, baseline, and whether the published values are shown.
 
     Raises:
-        UnknownName: There is no such table.
+        UnknownName: There is no such table, or no such baseline.
         ScoresMissing: The scores have nothing for a table that was asked for, or for any.
     """
     named = [paper.named(name) for name in names]
-    asked = [spec for spec in paper.table if spec in named]
-    topics = _topics(scores.frame)
-    specs = [spec for spec in asked or paper.table if any(g.task in topics for g in spec.groups)]
-    if lacking := [spec.name for spec in asked if spec not in specs] or ([] if specs else ["any"]):
-        raise ScoresMissing(
-            f"these scores have nothing for {paper.paper} table {', '.join(lacking)}: "
-            f"their tasks are {', '.join(sorted(topics)) or 'none'}"
-        )
-    measures = Measures(scores, choice.reading)
+    wanted = [spec for spec in paper.table if spec in named]
+    lacking = {spec.name: _lacks(spec, scores) for spec in wanted or paper.table}
+    specs = [spec for spec in wanted or paper.table if not lacking[spec.name]]
+    if wanted and len(specs) < len(wanted):
+        name, why = next((name, why) for name, why in lacking.items() if why)
+        raise ScoresMissing(f"these scores have nothing for {paper.paper} table {name}: {why}")
+    if not specs:
+        why = next(iter(lacking.values()))
+        raise ScoresMissing(f"these scores have nothing for {paper.paper} table any: {why}")
+    # Means are looked up by all tables that take them over the same thing.
+    measures = {
+        mean: Measures(scores, choice.reading, over_topics=mean == "topics")
+        for mean in {spec.mean for spec in specs}
+    }
     return [
-        _table(paper, spec, layout, scores, measures, choice)
+        table
         for spec in specs
-        for layout in layouts(paper, spec, topics, choice.judge)
+        for table in _Builder(paper, spec, scores, choice, measures[spec.mean]).tables()
     ]
 
 
-def _topics(frame: pl.DataFrame) -> dict[TaskType, list[str]]:
-    pairs = frame.select("task", "topic").unique().sort("task", "topic").iter_rows()
-    topics: dict[TaskType, list[str]] = {}
-    for task, topic in pairs:
-        topics.setdefault(TaskType(task), []).append(topic)
-    return topics
+def _lacks(spec: TableSpec, scores: Scores) -> str:
+    """Say what a table needs that the scores lack; empty: nothing."""
+    tasks = set(scores.frame["task"].unique())
+    if not any(group.task in tasks for group in spec.groups):
+        return f"their tasks are {', '.join(sorted(tasks)) or 'none'}"
+    if spec.attributes and not scores.has_table("items"):
+        return f"there is no items.parquet, which says what is {' or '.join(spec.attributes)}"
+    if unknown := sorted(spec.attributes - {*(scores.items.columns if spec.attributes else ())}):
+        return f"items.parquet has no column {', '.join(unknown)}"
+    metrics = [name for group in spec.groups for name in group.metrics]
+    if any(name.startswith(ERROR) for name in metrics) and not scores.has_table("errors"):
+        return "there is no errors.parquet"
+    if spec.rows == BY_MODALITY and not scores.models_by_modality:
+        return "no model has runs with different media; see rejudge infer --modality"
+    if spec.rows == "judge" and len(scores.judges) < 2:
+        return f"they have verdicts of {len(scores.judges)} judges; several are compared there"
+    return ""
 
 
-def _table(
-    paper: PaperSpec,
-    spec: TableSpec,
-    layout: Layout,
-    scores: Scores,
-    measures: Measures,
-    choice: Choice,
-) -> Table:
-    blocks = [Block("", tuple(_run_rows(layout, measures)))]
-    if choice.published and (block := _published(paper, spec, layout)).rows:
-        blocks = [replace(blocks[0], label="These runs"), block]
-    columns = layout.columns
-    marked, why = missing_marks(ranked(block, columns) for block in blocks)
-    return Table(
-        name=layout.name,
-        title=spec.title,
-        spans=layout.spans,
-        columns=columns,
-        blocks=marked,
-        notes=(*footer(layout, marked, scores, choice), *why),
-    )
+class _Builder:
+    """One table of a paper on its way to printed tables."""
 
+    def __init__(
+        self,
+        paper: PaperSpec,
+        spec: TableSpec,
+        scores: Scores,
+        choice: Choice,
+        measures: Measures,
+    ) -> None:
+        self.paper, self.spec, self.scores, self.choice = paper, spec, scores, choice
+        self.over_topics = spec.mean == "topics"
+        self.measures = measures
+        self.published = Published(paper, spec) if choice.published else None
+        self.runs = self.measures.runs_of({group.task for group in spec.groups})
 
-def _run_rows(layout: Layout, measures: Measures) -> Iterable[Row]:
-    tasks = {slot.column.task for slot in layout.slots}
-    for run in measures.runs_of(tasks):
-        cells: list[Cell] = []
-        for slot in layout.slots:
-            found = measures.of(run, slot.column)
-            value = None if found.value is None else found.value * slot.metric.scale
-            text = NOTHING if value is None else printed(value, slot.metric.digits)
-            cells.append(
-                Cell(
-                    text,
-                    value,
-                    found.n_scored,
-                    found.n_expected,
-                    found.n_unscored_topics,
-                    found.why,
+    def tables(self) -> list[Table]:
+        """Return the printed tables."""
+        members = [Member(self._named(run), run=run) for run in self.runs]
+        if self.published is not None:
+            members += self.published.members()
+        found = layouts(self.paper, self.spec, self._present(), self.choice.judge, members)
+        return [self._table(layout) for layout in found]
+
+    def _present(self) -> Present:
+        """Return the slices that the scores have items of."""
+        tasks = {group.task for group in self.spec.groups}
+        attributes = {group.by for group in self.spec.groups} - {""}
+        present: dict[TaskType, dict[str, Collection[str]]] = {task: {} for task in tasks}
+        for task in tasks:
+            for attribute in attributes:
+                present[task][attribute] = self._counts(task, attribute)
+        return present
+
+    def _counts(self, task: TaskType, attribute: str) -> dict[str, int]:
+        """Return how many items of a task each slice has."""
+        own = self.scores.frame.filter(pl.col("task") == task).select("item").unique()
+        joined = own.join(self.scores.members(attribute), on="item")
+        return dict(joined.group_by("slice").len().sort("slice").iter_rows())
+
+    def _table(self, layout: Layout) -> Table:
+        shells = self._shells()
+        where = {
+            self._asked(row, slot)
+            for block in shells
+            for row in block.rows
+            for slot in layout.slots
+            if not slot.model
+        }
+        limits: dict[Ask, Limits] = {}
+        if self.choice.intervals is not Intervals.NONE:
+            limits = intervals(
+                self.scores, where, self.choice.reading, over_topics=self.over_topics
+            )
+        tested = None
+        if self.choice.baseline:
+            tested = tests(
+                self.scores,
+                where,
+                self.choice.baseline,
+                self.choice.reading,
+                over_topics=self.over_topics,
+            )
+        blocks = [self._filled(block, layout, limits, tested) for block in shells]
+        if self.published is not None and self.spec.rows != "slice":
+            blocks += self._with_published(blocks, layout)
+        ranks = [ranked(block, layout.columns, self.spec.ranks) for block in blocks]
+        marked, why = missing_marks(ranks)
+        return Table(
+            name=layout.name,
+            title=self.spec.title,
+            tops=layout.tops,
+            spans=layout.spans,
+            columns=layout.columns,
+            blocks=marked,
+            notes=(
+                *footer(self.paper, self.spec, layout, marked, self.scores, self.choice, tested),
+                *why,
+            ),
+            made=self._made(layout),
+        )
+
+    def _with_published(self, blocks: list[Block], layout: Layout) -> list[Block]:
+        assert self.published is not None
+        found = self.published.blocks(layout)
+        if found and not blocks[0].label:
+            blocks[0] = replace(blocks[0], label="These runs")
+        return found
+
+    def _shells(self) -> list[Block]:
+        """Return the rows without their cells."""
+        if self.spec.rows == "slice":
+            task = self.spec.groups[0].task
+            return [
+                Block(attribute.replace("_", " ").capitalize(), tuple(rows))
+                for attribute in self.spec.by
+                if (rows := slice_rows(self.paper, attribute, self._counts(task, attribute)))
+            ]
+        if self.spec.rows == BY_MODALITY:
+            return [
+                Block(
+                    daggered(self.paper, model, model),
+                    tuple(Row(modality, (), run=run) for modality, run in runs),
                 )
-            )
-        yield Row(run, tuple(cells))
+                for model, runs in self.scores.models_by_modality.items()
+            ]
+        if self.spec.rows == "judge":
+            rows = [
+                Row(f"{self._named(run)} ({judge})", (), run=run, judge=judge)
+                for run in self.runs
+                for judge in self.scores.judges
+            ]
+            return [Block("", tuple(rows))]
+        return [Block("", tuple(Row(self._named(run), (), run=run) for run in self.runs))]
 
+    def _named(self, run: str) -> str:
+        return daggered(self.paper, run, self.scores.model_of.get(run, ""))
 
-def _published(paper: PaperSpec, spec: TableSpec, layout: Layout) -> Block:
-    values = published_values(paper.paper, spec.numbers)
-    known: dict[tuple[str, tuple[str, str, str]], tuple[str, str]] = {
-        (model, (task, metric, group)): (table, text)
-        for model, task, metric, group, table, text in values.select(
-            "model", "task", "metric", "group", "table", "value"
-        ).iter_rows()
-    }
-    rows: list[Row] = []
-    used: set[str] = set()
-    for model in values["model"].unique(maintain_order=True):
-        found = [known.get((model, slot.published), ("", "")) for slot in layout.slots]
-        used |= {table for table, _ in found if table}
-        if any(text for _, text in found):
-            cells = (
-                Cell(text, float(text)) if text else Cell(NOTHING, why="not in the paper")
-                for _, text in found
-            )
-            rows.append(Row(model, tuple(cells)))
-    numbers = ", ".join(number for number in spec.numbers if number in used)
-    return Block(f"Published: {paper.shown_as}, Table {numbers}", tuple(rows))
+    def _filled(
+        self,
+        block: Block,
+        layout: Layout,
+        limits: dict[Ask, Limits],
+        tested: Tests | None,
+    ) -> Block:
+        columns: list[list[Cell]] = []
+        for slot in layout.slots:
+            if slot.model:
+                assert self.published is not None
+                columns.append(list(self.published.cells_of(block.rows, slot)))
+            else:
+                columns.append([self._cell(row, slot, limits, tested) for row in block.rows])
+        rows = zip(block.rows, zip(*columns, strict=True), strict=True)
+        return replace(block, rows=tuple(replace(row, cells=cells) for row, cells in rows))
+
+    def _cell(
+        self,
+        row: Row,
+        slot: Slot,
+        limits: dict[Ask, Limits],
+        tested: Tests | None,
+    ) -> Cell:
+        if slot.metric.absent:
+            return Cell(NOTHING, why=slot.metric.absent)
+        ask = self._asked(row, slot)
+        found = self.measures.of(ask)
+        counts = (found.n_scored, found.n_expected)
+        factor = slot.metric.scale
+        if slot.metric.points and found.value is not None:
+            scale = self.scores.scale_of(ask.judge)
+            if scale is None:
+                why = f"the signature does not say the scale of judge {ask.judge}"
+                return Cell(NOTHING, None, *counts, why=why)
+            factor = 100.0 / scale[1]
+        if found.value is None:
+            return Cell(NOTHING, None, *counts, why=found.why)
+        digits = slot.metric.digits
+        value = found.value * factor
+        low, high = (
+            one * factor if one is not None else None for one in limits.get(ask, (None, None))
+        )
+        p = tested.p.get(ask) if tested is not None else None
+        return Cell(
+            text=printed(value, digits),
+            value=value,
+            n_scored=found.n_scored,
+            n_expected=found.n_expected,
+            low=low,
+            high=high,
+            interval=self._interval(low, high, digits),
+            p=p,
+            star="*" if p is not None and p < ALPHA else "",
+            n_unscored_topics=found.n_unscored_topics,
+        )
+
+    def _asked(self, row: Row, slot: Slot) -> Ask:
+        """Return what a cell asks for, by the name that these scores have for its metric."""
+        ask = asked(row, slot.column)
+        known = next((name for name in slot.metric.also if name in self.scores.metrics), None)
+        return (
+            replace(ask, metric=known) if known and ask.metric not in self.scores.metrics else ask
+        )
+
+    def _interval(self, low: float | None, high: float | None, digits: int) -> str:
+        if low is None or high is None:
+            return ""
+        if self.choice.intervals is Intervals.PLUS_MINUS:
+            return f"± {printed((high - low) / 2, digits)}"
+        return f"[{printed(low, digits)}, {printed(high, digits)}]"
+
+    def _made(self, layout: Layout) -> dict[str, Any]:
+        """Return how the numbers were made, for the file beside the table."""
+        return {
+            "table": layout.name,
+            "paper": self.paper.shown_as,
+            "numbers": list(self.spec.numbers),
+            "mean": f"over-{self.spec.mean}",
+            "judge": self.choice.judge,
+            "reading": str(self.choice.reading),
+            "intervals": str(self.choice.intervals),
+            "baseline": self.choice.baseline,
+            "scores_sha256": self.scores.digest,
+            "scores": self.scores.signature,
+        }

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
-from rejudge import emit, json_option
+from rejudge import data_option, emit, json_option
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--paper", default="sonic-o1", show_default=True, help="Whose tables.")
+@click.option("--paper", help="Whose tables. Default: the one that has the scores' tasks.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["markdown", "latex", "html", "csv"]),
     default="markdown",
     show_default=True,
-    help="What to write. LaTeX needs the booktabs package.",
+    help="What to write. LaTeX needs booktabs, and xcolor where the worst is highlighted.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for one file a table; else stdout."
@@ -28,7 +28,15 @@ from rejudge import emit, json_option
     "--table", "names", multiple=True, help="A table by name or number (main, A5); else all."
 )
 @click.option("--judge", help="Whose verdicts are shown, where the scores have several judges'.")
-@click.option("--published", is_flag=True, help="Show the paper's own values as further rows.")
+@click.option("--published", is_flag=True, help="Show the paper's own values beside.")
+@click.option(
+    "--intervals",
+    type=click.Choice(["none", "plus-minus", "brackets"]),
+    default="none",
+    show_default=True,
+    help="Show the 95% interval of each mean: ± half its length, or both limits.",
+)
+@click.option("--baseline", default="", help="A run: mark what differs from it significantly.")
 @click.option(
     "--reading",
     type=click.Choice(["scored-only", "failures-as-wrong"]),
@@ -39,31 +47,80 @@ from rejudge import emit, json_option
 @json_option
 def tables(
     folder: Path,
-    paper: str,
+    paper: str | None,
     form: str,
     out: Path | None,
     names: tuple[str, ...],
     judge: str | None,
     published: bool,
+    intervals: str,
+    baseline: str,
     reading: str,
     as_json: bool,
 ) -> None:
     """Print a paper's tables from scores.
 
     DIR is what rejudge score wrote. Best of a column is bold, second underlined; notes under each
-    table say how many answers each mean is of, who judged, and why a cell is empty.
+    table say how many answers each mean is of, who judged, and why a cell is empty. With --out, a
+    file beside each table says how it was made.
 
     Example: rejudge tables ./scores --paper sonic-o1 --table main --format latex --out ./tables
     """
     from analysis.build import build_tables
     from analysis.render import Format, render, write_tables
     from analysis.scores import load_scores
-    from analysis.spec import load_paper
-    from analysis.table import Choice, Reading
+    from analysis.spec import load_paper, paper_of
+    from analysis.table import Choice, Intervals, Reading
 
     scores = load_scores(folder)
-    choice = Choice(scores.chosen_judge(judge), Reading(reading), published)
-    built = build_tables(load_paper(paper), names, scores, choice)
+    chosen = scores.chosen_judge(judge)
+    choice = Choice(chosen, Reading(reading), published, Intervals(intervals), baseline)
+    tasks = set(scores.frame["task"].unique())
+    built = build_tables(load_paper(paper) if paper else paper_of(tasks), names, scores, choice)
+    files = [] if out is None else write_tables(built, Format(form), out)
+    shown = "\n".join(map(str, files)) if files else render(built, Format(form)).rstrip("\n")
+    emit({"tables": [asdict(t) for t in built], "files": files}, shown, as_json=as_json)
+
+
+@click.command()
+@click.argument("benchmark")
+@data_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "latex", "html", "csv"]),
+    default="markdown",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for one file a table; else stdout."
+)
+@click.option("--table", "names", multiple=True, help="A table by name or number; else all.")
+@click.option("--published", is_flag=True, help="Show the paper's own values as further rows.")
+@json_option
+def statistics(
+    benchmark: str,
+    data: Path | None,
+    form: str,
+    out: Path | None,
+    names: tuple[str, ...],
+    published: bool,
+    as_json: bool,
+) -> None:
+    """Print a benchmark's statistics from its annotations: items, videos, turns, lengths.
+
+    Example: rejudge tables statistics sonic-o1 --data ./sonic-o1 --published
+    """
+    from analysis.annotated import statistics_tables
+    from analysis.render import Format, render, write_tables
+    from analysis.spec import paper_of
+    from bench.registry import get
+
+    chosen = get(benchmark)
+    items = chosen.load(data)
+    paper = paper_of({str(task) for task in chosen.tasks})
+    built = statistics_tables(paper, benchmark, items, names, published=published)
     files = [] if out is None else write_tables(built, Format(form), out)
     shown = "\n".join(map(str, files)) if files else render(built, Format(form)).rstrip("\n")
     emit({"tables": [asdict(t) for t in built], "files": files}, shown, as_json=as_json)

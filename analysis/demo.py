@@ -16,7 +16,7 @@ import click
 from rejudge import emit, json_option, track
 
 if TYPE_CHECKING:
-    from infer.run import Summary
+    from infer.session import Summary
     from score.judge.grade import Graded
 
 BENCHMARK = "demo"
@@ -56,7 +56,7 @@ def _infer(model: str, store: Path) -> Summary:
     from infer.run import Choice, infer
 
     click.echo(f"infer: {model} answers the bundled benchmark", err=True)
-    return infer(Choice(BENCHMARK), load_card(model), store, track)
+    return infer(Choice(BENCHMARK), load_card(model), store)
 
 
 def _judge(name: str, store: Path) -> Graded:

@@ -4,7 +4,9 @@ AnalysisError             exit code 2
 ├── UnknownName           no such paper, table or judge; names the known ones
 ├── TableSpecError        a table specification does not hold
 ├── ScoresMissing         exit code 3: the folder holds no scores
-└── OutputUnwritable      exit code 3: tables cannot be written where they were asked for
+├── NothingToShow         exit code 3: the scores have nothing for a figure
+├── FeatureMissing        exit code 3: figures need a package that is not installed
+└── OutputUnwritable      exit code 3: tables or figures cannot be written where asked for
 """
 
 from __future__ import annotations
@@ -37,7 +39,19 @@ class ScoresMissing(AnalysisError):
     exit_code = 3
 
 
+class NothingToShow(AnalysisError):
+    """The scores have nothing for a figure."""
+
+    exit_code = 3
+
+
+class FeatureMissing(AnalysisError):
+    """Something that only figures need is not installed."""
+
+    exit_code = 3
+
+
 class OutputUnwritable(AnalysisError):
-    """The tables cannot be written to the folder that was asked for."""
+    """What was made cannot be written to the folder that was asked for."""
 
     exit_code = 3

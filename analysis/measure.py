@@ -1,17 +1,18 @@
-"""What a column's value is for a run: a mean, what it is a mean of, or why there is none."""
+"""What a cell asks for: a mean, what it is a mean of, or why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from textwrap import shorten
 
 import polars as pl
 
 from analysis.scores import Scores
-from analysis.table import Column, Reading
-from score.aggregate import macro_means, topic_means
+from score.aggregate import item_means, macro_means, topic_means
+from score.slices import slice_means
+from score.statistics.panel import Reading
 
 #: An error in seconds has a mean of all answers only where all of them were scored.
 _ALL_SCORED = pl.when(pl.col("n_scored") == pl.col("n_expected")).then(pl.col("mean"))
@@ -20,6 +21,19 @@ _MEAN = {
     Reading.FAILURES_AS_WRONG: pl.coalesce("mean_all", _ALL_SCORED),
 }
 _KEY = ("run", "task", "metric", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A mean that is wanted."""
+
+    run: str
+    task: str
+    metric: str
+    judge: str = ""
+    by: str = ""
+    """What its slice is made by; empty: of all items."""
+    slice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,77 +51,99 @@ class Measure:
 
 
 class Measures:
-    """The means of all runs, looked up by column."""
+    """The means of all runs, looked up by what is asked for."""
 
-    def __init__(self, scores: Scores, reading: Reading) -> None:
-        self._frame = scores.frame
-        self._has_similarity = scores.has_similarity
-        topics = topic_means(scores.frame, exact_sums=scores.exact_sums)
-        macro = macro_means(topics, exact_sums=scores.exact_sums)
-        empty = topics.group_by(_KEY).agg((pl.col("n_scored") == 0).sum().alias("n_unscored"))
-        found = [
-            macro.join(empty, on=_KEY).with_columns(pl.lit("").alias("topic")),
-            topics.with_columns(pl.lit(0).alias("n_unscored")),
-        ]
-        mean = _MEAN[reading].alias("shown")
-        self._found = {
-            tuple(key): Measure(value, n_scored, n_expected, n_unscored)
-            for frame in found
-            for *key, value, n_scored, n_expected, n_unscored in frame.select(
-                *_KEY, "topic", mean, "n_scored", "n_expected", "n_unscored"
-            ).iter_rows()
-        }
+    def __init__(self, scores: Scores, reading: Reading, *, over_topics: bool = True) -> None:
+        """Args: the scores; the reading; whether a mean of all items is one over topics."""
+        self._scores = scores
+        self._frame = scores.with_errors
+        self._reading = reading
+        self._over_topics = over_topics
+        self._found: dict[str, dict[Ask, Measure]] = {}
 
     def runs_of(self, tasks: Collection[str]) -> list[str]:
         """Return the runs that were asked any of ``tasks``, in alphabetical order."""
         asked = self._frame.filter(pl.col("task").is_in(list(tasks)))
         return sorted(asked["run"].unique())
 
-    def of(self, run: str, column: Column) -> Measure:
-        """Return the mean that ``column`` asks for: in its topic, or macro over all topics."""
-        key = (run, column.task, column.metric, column.judge, column.topic)
-        found = self._found.get(key)
+    def of(self, ask: Ask) -> Measure:
+        """Return a mean: of a slice, or of all items."""
+        if ask.by not in self._found:
+            self._found[ask.by] = self._means(ask.by)
+        found = self._found[ask.by].get(ask)
         if found is None:
-            return self._absent(run, column)
+            return self._absent(ask)
         if found.value is not None:
             return found
         if found.n_scored:
-            why = f"a wrong answer has no {column.metric}, and not all answers were scored"
+            why = f"a wrong answer has no {ask.metric}, and not all answers were scored"
         else:
-            why = self._unscored(run, column)
-        return Measure(None, found.n_scored, found.n_expected, why=why)
+            why = self._unscored(ask)
+        return replace(found, n_unscored_topics=0, why=why)
 
-    def _asked(self, run: str, column: Column) -> pl.DataFrame:
-        """Return the rows of a run's task, and of a column's topic where it has one."""
-        topic = pl.col("topic") == column.topic if column.topic else pl.lit(True)
-        return self._frame.filter(pl.col("run") == run, pl.col("task") == column.task, topic)
+    def _means(self, by: str) -> dict[Ask, Measure]:
+        exact = self._scores.exact_sums
+        if by == "" and self._over_topics:
+            topics = topic_means(self._frame, exact_sums=exact)
+            empty = topics.group_by(_KEY).agg((pl.col("n_scored") == 0).sum().alias("n_unscored"))
+            found = macro_means(topics, exact_sums=exact).join(empty, on=_KEY)
+        elif by == "":
+            found = item_means(self._frame, exact_sums=exact)
+        elif by == "topic":
+            found = topic_means(self._frame, exact_sums=exact)
+        else:
+            found = slice_means(self._frame, self._scores.items, by)
+        where = {"": pl.lit(""), "topic": pl.col("topic")}.get(by, pl.col("slice"))
+        without = pl.col("n_unscored") if "n_unscored" in found.columns else pl.lit(0)
+        rows = found.select(
+            *_KEY,
+            where.alias("slice"),
+            _MEAN[self._reading].alias("shown"),
+            "n_scored",
+            "n_expected",
+            without.alias("n_unscored"),
+        )
+        return {
+            Ask(run, task, metric, judge, by, name): Measure(value, n_scored, n_expected, n_without)
+            for run, task, metric, judge, name, value, n_scored, n_expected, n_without in (
+                rows.iter_rows()
+            )
+        }
 
-    def _absent(self, run: str, column: Column) -> Measure:
+    def _asked(self, ask: Ask) -> pl.DataFrame:
+        """Return the rows of a run's task, and of a slice where one is asked for."""
+        rows = self._frame.filter(pl.col("run") == ask.run, pl.col("task") == ask.task)
+        if not ask.by:
+            return rows
+        members = self._scores.members(ask.by).filter(pl.col("slice") == ask.slice)
+        return rows.join(members, on="item", how="semi")
+
+    def _absent(self, ask: Ask) -> Measure:
         """Say why a metric has no rows."""
-        asked = self._asked(run, column)
+        asked = self._asked(ask)
         if asked.is_empty():
-            where = "this topic" if column.topic else f"task {column.task}"
+            where = f"this {ask.by.replace('_', ' ')}" if ask.by else f"task {ask.task}"
             return Measure(None, 0, 0, why=f"the run was asked nothing of {where}")
-        if column.metric.endswith("_judge"):
-            why = f"no verdict of judge {column.judge}" if column.judge else "no judge was asked"
-        elif column.metric.endswith("_similarity") and not self._has_similarity:
+        if ask.metric.endswith("_judge"):
+            why = f"no verdict of judge {ask.judge}" if ask.judge else "no judge was asked"
+        elif ask.metric.endswith("_similarity") and not self._scores.has_similarity:
             why = "similarity was not computed"
+        elif ask.metric.startswith("category:"):
+            why = f"no dictionary with a category {ask.metric.partition(':')[2]} was used"
         else:
-            why = f"{column.metric} was not computed"
+            why = f"{ask.metric} was not computed"
         return Measure(None, 0, asked.n_unique(["item", "sample"]), why=why)
 
-    def _unscored(self, run: str, column: Column) -> str:
+    def _unscored(self, ask: Ask) -> str:
         """Say why none of the rows that a metric has is scored."""
-        rows = self._asked(run, column).filter(
-            pl.col("metric") == column.metric, pl.col("judge") == column.judge
-        )
+        rows = self._asked(ask).filter(pl.col("metric") == ask.metric, pl.col("judge") == ask.judge)
         ends = rows.select(pl.col("status").cast(pl.String), "reason").iter_rows()
         parts: list[str] = []
         for status, same in groupby(sorted(ends), key=lambda end: end[0]):
             reasons = [reason for _, reason in same]
             usual = max(sorted(set(reasons)), key=reasons.count)
             parts.append(_shortened(f"{status} ({usual})" if usual else status))
-        whose = f"no verdict of judge {column.judge}" if column.judge else "nothing scored"
+        whose = f"no verdict of judge {ask.judge}" if ask.judge else "nothing scored"
         return f"{whose}: {', '.join(parts)}"
 
 

@@ -7,9 +7,13 @@ from dataclasses import replace
 from itertools import groupby
 from string import ascii_lowercase
 
-from analysis.layout import Layout
-from analysis.scores import Scores
-from analysis.table import Block, Cell, Choice, Note, Reading, Row
+from analysis.layout import Layout, Slot
+from analysis.scores import ERROR, Scores
+from analysis.spec import PaperSpec, TableSpec
+from analysis.table import DAGGER, Block, Cell, Choice, Intervals, Note, Rank, Reading, Row
+from analysis.uncertainty import ALPHA, Tests
+from rejudge import __version__
+from score.statistics.resample import LEVEL
 
 #: Engines of judges that are formulas.
 FORMULAS = ("lexical", "embedding")
@@ -41,31 +45,87 @@ def missing_marks(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], tuple[Not
     return done, tuple(Note(f"{why}.", letter) for why, letter in letters.items())
 
 
-def footer(layout: Layout, blocks: Sequence[Block], scores: Scores, choice: Choice) -> list[Note]:
+def footer(
+    paper: PaperSpec,
+    spec: TableSpec,
+    layout: Layout,
+    blocks: Sequence[Block],
+    scores: Scores,
+    choice: Choice,
+    tested: Tests | None,
+) -> list[Note]:
     """Return the notes on how the numbers of a table were made."""
+    measured = [slot for slot in layout.slots if not slot.model]
     lines = [
-        _means(layout, choice, scores),
+        _means(spec, measured, choice, scores),
         _units(layout),
-        *_counts(layout, blocks[0]),
+        *(_slice_counts if spec.rows == "slice" else _counts)(layout, blocks),
         _truncated(layout, scores),
     ]
-    if any(slot.metric.judge for slot in layout.slots):
-        lines.append(_judge(choice.judge, scores))
-    if len(blocks) > 1:
+    if any(slot.metric.judge for slot in measured):
+        judges = scores.judges if spec.rows == "judge" else [choice.judge]
+        lines += [_judge(judge, scores) for judge in judges]
+    if measured:
+        lines += [_intervals(choice, blocks), _tests(choice, tested)]
+    has_rows = any(not row.run and not row.by for block in blocks for row in block.rows)
+    if len(measured) < len(layout.slots) or has_rows:
         lines.append(
-            "Published rows are the paper's own values, by its own judge, on its whole benchmark; "
-            "each block is ranked by itself."
+            "Published values are the paper's own, by its own judge, on its whole benchmark"
+            + ("." if spec.rows == "slice" else "; each block is ranked by itself.")
         )
     benchmarks = ", ".join(sorted(scores.frame["benchmark"].unique()))
-    lines.append(f"Best of a column in bold, second underlined. Benchmark: {benchmarks}.")
+    lines += [f"{_marks(spec, layout)} Benchmark: {benchmarks}.".strip(), _dagger(layout, blocks)]
+    lines.append(f"Made by rejudge {__version__} from scores {scores.digest}.")
     return [Note(line) for line in lines if line]
 
 
-def _means(layout: Layout, choice: Choice, scores: Scores) -> str:
-    macro = any(not slot.column.topic for slot in layout.slots)
-    how = ", within each topic first, then over topics" if macro else ""
+def _marks(spec: TableSpec, layout: Layout) -> str:
+    """Say what bold, underlined and highlighted mean: "Best of a column in bold, …"."""
+    if all(slot.metric.better == "neither" for slot in layout.slots):
+        return ""
+    names = {Rank.BEST: "in bold", Rank.SECOND: "underlined", Rank.WORST: "highlighted"}
+    each = [f"{rank.value} {names[rank]}" for rank in spec.ranks]
+    if not each:
+        return ""
+    where = {"slice": "column and group of rows", "modality": "column and model"}
+    each[0] = each[0].replace(" ", f" of a {where.get(spec.rows, 'column')} ", 1)
+    return f"{', '.join(each)}.".capitalize()
+
+
+def _intervals(choice: Choice, blocks: Sequence[Block]) -> str:
+    shown = {
+        Intervals.PLUS_MINUS: f"±: half the {LEVEL:.0%} interval",
+        Intervals.BRACKETS: f"Brackets: {LEVEL:.0%} interval",
+    }
+    if choice.intervals not in shown:
+        return ""
+    how = f"{shown[choice.intervals]}, by resampling whole videos or dialogues within topics."
+    measured = [c for block in blocks for row in block.rows for c in row.cells if c.n_expected]
+    if any(cell.value is not None and not cell.interval for cell in measured):
+        how += " Where there is none, too few videos have a score, or all have the same."
+    return how
+
+
+def _tests(choice: Choice, tested: Tests | None) -> str:
+    if tested is None:
+        return ""
+    how = "; ".join(tested.said) or "nothing could be tested"
+    return f"Star: differs from {choice.baseline}, p < {ALPHA:.2g}, {how}."
+
+
+def _dagger(layout: Layout, blocks: Sequence[Block]) -> str:
+    labels = [slot.heading + slot.column.label for slot in layout.slots]
+    labels += [block.label + row.label for block in blocks for row in block.rows]
+    return f"{DAGGER}: closed-source model." if any(DAGGER in label for label in labels) else ""
+
+
+def _means(spec: TableSpec, measured: Sequence[Slot], choice: Choice, scores: Scores) -> str:
     profile = scores.signature.get("profile", {}).get("name", "strict")
-    return f"{READINGS[choice.reading]}{how}. Scoring profile: {profile}."
+    whole = spec.rows != "slice" and any(not slot.column.by for slot in measured)
+    how = ", within each topic first, then over topics" if whole and spec.mean == "topics" else ""
+    shares = measured and all(slot.column.metric.startswith(ERROR) for slot in measured)
+    what = "Shares of classed predictions" if shares else READINGS[choice.reading]
+    return f"{what}{how}. Scoring profile: {profile}."
 
 
 def _units(layout: Layout) -> str:
@@ -80,26 +140,58 @@ def _units(layout: Layout) -> str:
     return ". ".join(parts) + "." if parts else ""
 
 
-def _counts(layout: Layout, runs: Block) -> list[str]:
+def _counts(layout: Layout, blocks: Sequence[Block]) -> list[str]:
     """Say how many answers each mean is of; runs with the same counts share a line."""
     lines: dict[str, list[str]] = {}
-    for row in runs.rows:
-        lines.setdefault(_count_line(layout, row), []).append(row.label)
+    for block in blocks:
+        for row in block.rows:
+            if row.run:
+                line = _count_line(layout, row)
+                lines.setdefault(line, []).append(
+                    row.run + (f" ({row.judge})" if row.judge else "")
+                )
     return [f"Scored of expected, {', '.join(names)}: {line}." for line, names in lines.items()]
+
+
+def _slice_counts(layout: Layout, blocks: Sequence[Block]) -> list[str]:
+    """Say which share of the answers in all slices is scored; the rows have their sizes."""
+    lines: dict[str, list[str]] = {}
+    for place, slot in enumerate(layout.slots):
+        cells = [row.cells[place] for block in blocks for row in block.rows]
+        if slot.model or not any(cell.n_expected for cell in cells):
+            continue
+        n_scored = sum(cell.n_scored or 0 for cell in cells)
+        n_expected = sum(cell.n_expected or 0 for cell in cells)
+        name = slot.heading or slot.column.label
+        lines.setdefault(f"{100 * n_scored / n_expected:.1f}%", []).append(
+            name if name == slot.column.label else f"{name} {slot.column.label}".strip()
+        )
+    each = [
+        f"{'all columns' if len(lines) == 1 else ', '.join(names)} {said}"
+        for said, names in lines.items()
+    ]
+    share = [f"Scored of expected: {'; '.join(each)}."] if each else []
+    return ["n: items of the slice here; an item is in every group that it shows.", *share]
 
 
 def _count_line(layout: Layout, row: Row) -> str:
     parts: list[str] = []
-    pairs = zip(layout.slots, row.cells, strict=True)
+    pairs = [
+        (slot, cell)
+        for slot, cell in zip(layout.slots, row.cells, strict=True)
+        if not slot.metric.absent
+    ]
     for heading, members in groupby(pairs, key=lambda pair: pair[0].heading):
         counts: dict[str, list[str]] = {}
         for slot, cell in members:
-            counts.setdefault(_count(cell), []).append(slot.metric.label)
+            # Columns of one metric in several slices are known by their slices.
+            name = slot.column.label if slot.column.label != f"{slot.metric.label} ↓" else ""
+            counts.setdefault(_count(cell), []).append(name or slot.metric.label)
         if len(counts) == 1:
-            parts.append(f"{heading} {next(iter(counts))}")
+            parts.append(f"{heading} {next(iter(counts))}".strip())
         else:
             each = ", ".join(f"{'/'.join(names)} {count}" for count, names in counts.items())
-            parts.append(f"{heading} {each}")
+            parts.append(f"{heading} {each}".strip())
     return "; ".join(parts)
 
 

@@ -1,30 +1,159 @@
 """What ``rejudge score`` wrote: the scores, and the signature that says how they were made.
 
-DIR/scores.parquet     one row a run × item × metric × judge
-DIR/signature.json     benchmark, profile, judges, versions
+DIR/scores.parquet        one row a run × item × metric × judge
+DIR/signature.json        benchmark, profile, judges, versions
+DIR/items.parquet         what slices are made of        ┐
+DIR/errors.parquet        error types of localizations   │ read when something needs them
+DIR/predictions.parquet   what was read from answers     │
+DIR/estimates.parquet     intervals, where there are any ┘
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from analysis.errors import AnalysisError, ScoresMissing, UnknownName
+from score.answers import SCORED, UNPARSED
 from score.frames import SCORE_COLUMNS
+from score.slices import membership
+from score.statistics.panel import design_of
+from score.statistics.resample import Resamples, resample
+from score.taxonomy import ERROR_TYPES
 
 ADVICE = "write it with: rejudge score BENCH --store STORE --out DIR"
 
 
-@dataclass(frozen=True, slots=True)
+#: How the share of an error type is named as a metric.
+ERROR = "error:"
+
+
+@dataclass(frozen=True)
 class Scores:
     """All scores of one folder."""
 
     frame: pl.DataFrame
     signature: dict[str, Any]
+    folder: Path
+
+    @cached_property
+    def digest(self) -> str:
+        """What names these scores: the beginning of their signature's SHA-256."""
+        text = json.dumps(self.signature, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @cached_property
+    def metrics(self) -> set[str]:
+        """Names of the metrics that there are rows of."""
+        return set(self.frame["metric"].unique())
+
+    @cached_property
+    def model_of(self) -> dict[str, str]:
+        """Run → its model."""
+        return dict(self.frame.select("run", "model").unique().sort("run").iter_rows())
+
+    @cached_property
+    def models_by_modality(self) -> dict[str, list[tuple[str, str]]]:
+        """Model → (modality, run) of its runs, for models that were given different media.
+
+        Fewer media come first. Runs that differ in something else, too, have their name with it.
+        """
+        found: dict[str, list[tuple[str, str]]] = {}
+        for run, model in self.model_of.items():
+            if modality := self.settings_of(run).get("modality"):
+                found.setdefault(model, []).append((str(modality), run))
+        several: dict[str, list[tuple[str, str]]] = {}
+        for model, runs in found.items():
+            modalities = [modality for modality, _ in runs]
+            if len(set(modalities)) > 1:
+                order = sorted(runs, key=lambda one: (one[0].count("+"), one))
+                several[model] = [
+                    (f"{given} ({run})" if modalities.count(given) > 1 else given, run)
+                    for given, run in order
+                ]
+        return several
+
+    def settings_of(self, run: str) -> dict[str, Any]:
+        """Return the settings that a run was made with; empty where the signature has none."""
+        made = self.signature.get("runs", {}).get(run, {})
+        settings: dict[str, Any] = made.get("settings", {})
+        return settings
+
+    def scale_of(self, judge: str) -> tuple[float, float] | None:
+        """Return the least and the greatest score of a judge; None where that is not known."""
+        scale = self.signature.get("judges", {}).get(judge, {}).get("scale") or {}
+        if not {"min", "max"} <= set(scale) or not scale["min"] < scale["max"]:
+            return None
+        return float(scale["min"]), float(scale["max"])
+
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """Rows of ``items.parquet``."""
+        return self.table("items", ("item", "task"))
+
+    @cached_property
+    def with_errors(self) -> pl.DataFrame:
+        """The scores, and for each error type a metric: 1 where a prediction is of it, else 0."""
+        if not self.has_table("errors"):
+            return self.frame
+        keys = ["run", "item", "sample"]
+        located = self.frame.filter(pl.col("task") == "localization").unique(keys)
+        # Another judge has another view of the rationales, and so of what is an error.
+        classed = self.table("errors", (*keys, "judge", "error_type"))
+        parts = [
+            located.drop("judge", "metric", "value", "status", "reason")
+            .join(of_judge.select(*keys, "error_type"), on=keys, how="left")
+            .with_columns(
+                pl.lit(f"{ERROR}{name}").alias("metric"),
+                pl.lit(judge).alias("judge"),
+                (pl.col("error_type") == name).cast(pl.Float64).alias("value"),
+                pl.when(pl.col("error_type").is_null())
+                .then(pl.lit(UNPARSED))
+                .otherwise(pl.lit(SCORED))
+                .cast(self.frame.schema["status"])
+                .alias("status"),
+                pl.when(pl.col("error_type").is_null())
+                .then(pl.lit("no prediction to class"))
+                .otherwise(pl.lit(""))
+                .alias("reason"),
+            )
+            .select(self.frame.columns)
+            for (judge,), of_judge in sorted(
+                classed.partition_by("judge", as_dict=True, include_key=False).items()
+            )
+            for name in ERROR_TYPES
+        ]
+        return pl.concat([self.frame, *parts])
+
+    @cached_property
+    def resamples(self) -> Resamples:
+        """The draws of intervals and tests that are made here: those that scoring takes."""
+        return resample(design_of(self.frame))
+
+    def members(self, attribute: str) -> pl.DataFrame:
+        """Return which slices each item is in: rows of item, slice and weight."""
+        if attribute == "topic":
+            own = self.frame.select("item", pl.col("topic").alias("slice")).unique()
+            return own.with_columns(pl.lit(1.0).alias("weight"))
+        return membership(self.items, attribute)
+
+    def has_table(self, name: str) -> bool:
+        """Whether a file of these scores is there."""
+        return (self.folder / f"{name}.parquet").is_file()
+
+    def table(self, name: str, columns: tuple[str, ...]) -> pl.DataFrame:
+        """Read a file of these scores.
+
+        Raises:
+            ScoresMissing: It is missing, unreadable, or lacks a column.
+        """
+        return read_table(self.folder / f"{name}.parquet", columns)
 
     @property
     def judges(self) -> list[str]:
@@ -66,15 +195,7 @@ def load_scores(folder: Path) -> Scores:
     Raises:
         ScoresMissing: The folder or a file in it is missing, unreadable, or lacks a column.
     """
-    path = folder / "scores.parquet"
-    if not path.is_file():
-        raise ScoresMissing(f"{path} is not there; {ADVICE}")
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ScoresMissing(f"{path} is no readable Parquet file ({error}); {ADVICE}") from error
-    if lacking := [name for name in SCORE_COLUMNS if name not in frame.columns]:
-        raise ScoresMissing(f"{path} has no column {', '.join(lacking)}; {ADVICE}")
+    frame = read_table(folder / "scores.parquet", SCORE_COLUMNS)
     signature = folder / "signature.json"
     try:
         made = json.loads(signature.read_text(encoding="utf-8"))
@@ -82,4 +203,21 @@ def load_scores(folder: Path) -> Scores:
         raise ScoresMissing(f"{signature} is not readable ({error}); {ADVICE}") from error
     if not isinstance(made, dict):
         raise ScoresMissing(f"{signature} is no JSON object; {ADVICE}")
-    return Scores(frame, made)
+    return Scores(frame, made, folder)
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Read a Parquet file that must have some columns.
+
+    Raises:
+        ScoresMissing: It is missing, unreadable, or lacks a column.
+    """
+    if not path.is_file():
+        raise ScoresMissing(f"{path} is not there; {ADVICE}")
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ScoresMissing(f"{path} is no readable Parquet file ({error}); {ADVICE}") from error
+    if lacking := [name for name in columns if name not in frame.columns]:
+        raise ScoresMissing(f"{path} has no column {', '.join(lacking)}; {ADVICE}")
+    return frame

@@ -2,22 +2,30 @@
 
 PaperSpec
 ├── topics                      topic → short heading
+├── slices[attribute]           slice → heading, in the order they are shown
+├── domains[name]               their topics
+├── statistics[]                StatisticsSpec: tables of the annotations
+├── closed[]                    models that get a dagger
 ├── metric[task][name]          MetricSpec: label, unit, scale, digits, direction, judge or not
-└── table[]                     TableSpec
-    └── groups[]                GroupSpec: a task and its metrics, in the order they are shown
+└── table[]                     TableSpec: rows, marks
+    └── groups[]                GroupSpec: a task, its metrics, and of which slices
+        └── columns[]           ColumnSpec: one slice each, where they are listed singly
 
 A further table of a paper is a further ``[[table]]`` entry, a further paper is a further file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
 from analysis.errors import TableSpecError, UnknownName
+from analysis.table import Rank
 from bench.item import TaskType
+from score.slices import ATTRIBUTES
 
 
 class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,20 +38,43 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A judge's score: the column needs a judge to be chosen."""
     scale: float = 1.0
     """From the value in ``scores.parquet`` to the table's unit (a fraction × 100 is per cent)."""
+    points: bool = False
+    """Shown as points of 100, which are the best score of the judge's scale."""
     unit: Literal["", "%", "s"] = ""
     digits: int = 1
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower", "neither"] = "higher"
+    also: tuple[str, ...] = ()
+    """Other names under which scores may have it; the first that they have counts."""
+    absent: str = ""
+    """Why this package never has it; empty: it has."""
+
+
+class ColumnSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A column of one slice."""
+
+    label: str
+    by: str = ""
+    """An attribute; empty: all items."""
+    slice: str = ""
+    published: str = ""
+    """The slice's name in ``published/tables.csv``."""
 
 
 class GroupSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Columns that share a heading: some metrics of one task."""
+    """Columns that share a heading: some metrics of one task, of all items or of slices."""
 
     label: str
     task: TaskType
     metrics: tuple[str, ...]
-    """Names of the metrics as in ``scores.parquet``."""
+    """Names of the metrics as in ``scores.parquet``; ``error:TYPE`` is the share of an error."""
     published: str = ""
     """The task's name in ``published/tables.csv``."""
+    by: str = ""
+    """Columns for each slice by this attribute: a heading each, or with one metric a column."""
+    columns: tuple[ColumnSpec, ...] = ()
+    """Columns of slices that are listed singly, of the group's one metric."""
+    over: str = ""
+    """A heading above the group's own, shared with its neighbours."""
 
 
 class TableSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,12 +85,45 @@ class TableSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers: tuple[str, ...]
     """Its numbers in the paper, which are also where its published values are."""
     groups: tuple[GroupSpec, ...]
-    across: Literal["task", "topic"] = "task"
-    """What the column groups are: the tasks, macro means over topics; or the topics of one task."""
+    rows: Literal["run", "judge", "modality", "slice"] = "run"
+    """A row is a run; a run by one of the judges; one of a model's runs that differ in modality;
+    or a slice, where the columns are runs."""
+    by: tuple[str, ...] = ()
+    """Attributes whose slices are the rows."""
+    mean: Literal["topics", "items"] = "topics"
+    """What a mean of all items is a mean over. Slices are always over items."""
+    marks: tuple[Literal["best", "second", "worst"], ...] = ("best", "second")
+    """What is marked in each column of a block of rows."""
     most: int = 8
     """Column groups that one printed table may hold; more are split evenly over several."""
     digits: dict[str, int] = {}
     """Metric → digits in this table, where they differ from the metric's own."""
+
+    @property
+    def ranks(self) -> tuple[Rank, ...]:
+        """What is marked."""
+        return tuple(Rank(mark) for mark in self.marks)
+
+    @property
+    def attributes(self) -> set[str]:
+        """Attributes, but for the topic, that its slices are made by."""
+        groups = {by for group in self.groups for by in (group.by, *(c.by for c in group.columns))}
+        return ({*self.by} | groups) - {"", "topic"}
+
+
+class StatisticsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of what is in a benchmark's annotations."""
+
+    name: str
+    title: str
+    numbers: tuple[str, ...]
+    """Its numbers in the paper; none: the paper has it as a figure."""
+    rows: Literal["task", "domain", "topic", "major_task"]
+    columns: tuple[
+        Literal["videos", "items", "turns", "total_min", "average_min", "average_s"], ...
+    ]
+    total: str = ""
+    """Label of a last row of all items; empty: none."""
 
 
 class PaperSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,6 +134,12 @@ class PaperSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metric: dict[TaskType, dict[str, MetricSpec]]
     table: tuple[TableSpec, ...]
     topics: dict[str, str] = {}
+    slices: dict[str, dict[str, str]] = {}
+    domains: dict[str, tuple[str, ...]] = {}
+    """Domain → its topics."""
+    statistics: tuple[StatisticsSpec, ...] = ()
+    closed: tuple[str, ...] = ()
+    """Closed-source models, by the names of their cards and by those of the paper's rows."""
 
     def shown(self, table: TableSpec, group: GroupSpec, metric: str) -> MetricSpec:
         """Return how ``metric`` is shown in ``table``."""
@@ -107,29 +177,48 @@ def load_paper(name: str) -> PaperSpec:
     return parse_paper((files("analysis") / "tables" / f"{name}.toml").read_bytes(), name)
 
 
+def paper_of(tasks: Collection[str]) -> PaperSpec:
+    """Return the paper whose tables show these tasks; the one that shows most of them."""
+    every = [load_paper(name) for name in papers()]
+    return max(every, key=lambda paper: len(set(tasks) & set(paper.metric)))
+
+
 def parse_paper(text: bytes, source: str) -> PaperSpec:
-    """Read a paper's tables from TOML and check that every metric shown is described.
+    """Read a paper's tables from TOML and check that they hold together.
 
     Raises:
-        TableSpecError: Syntax, a field, or a metric that ``[metric]`` does not describe.
+        TableSpecError: Syntax, a field, a metric that ``[metric]`` does not describe, an attribute
+            that nothing is sliced by, or groups that the table's rows do not go with.
     """
     try:
         paper = msgspec.toml.decode(text, type=PaperSpec)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise TableSpecError(f"table specification {source}: {error}") from error
     for table in paper.table:
-        if not table.groups or (table.across == "topic" and len(table.groups) != 1):
-            raise TableSpecError(
-                f"table specification {source}, table {table.name}: {len(table.groups)} groups; "
-                "a table across topics shows one task, any other at least one"
-            )
-        shown = {(group.task, name) for group in table.groups for name in group.metrics}
-        described = {(task, name) for task, metrics in paper.metric.items() for name in metrics}
-        faults = [f"[metric.{task}] lacks {name}" for task, name in sorted(shown - described)]
-        unused = sorted(set(table.digits) - {name for _, name in shown})
-        faults += [f"digits names {name}, which the table does not show" for name in unused]
-        if faults:
+        if faults := _faults(paper, table):
             raise TableSpecError(
                 f"table specification {source}, table {table.name}: {'; '.join(faults)}"
             )
     return paper
+
+
+def _faults(paper: PaperSpec, table: TableSpec) -> list[str]:
+    shown = {(group.task, name) for group in table.groups for name in group.metrics}
+    described = {(task, name) for task, metrics in paper.metric.items() for name in metrics}
+    faults = [] if table.groups else ["no groups; a table has at least one"]
+    faults += [f"[metric.{task}] lacks {name}" for task, name in sorted(shown - described)]
+    unused = sorted(set(table.digits) - {name for _, name in shown})
+    faults += [f"digits names {name}, which the table does not show" for name in unused]
+    known = ", ".join(ATTRIBUTES)
+    faults += [
+        f"no slices by {name!r}; there are: {known}"
+        for name in sorted(table.attributes - set(ATTRIBUTES))
+    ]
+    for group in table.groups:
+        if group.columns and (len(group.metrics) != 1 or group.by):
+            faults.append(f"group {group.label!r} lists columns: it needs one metric, and no by")
+    if (table.rows == "slice") != bool(table.by):
+        faults.append("rows by slice need by, and only they have it")
+    if table.rows == "slice" and len(table.groups) != 1:
+        faults.append("a table of slices shows one group")
+    return faults

@@ -1,7 +1,8 @@
 """A table with its values: what the renderers draw, free of any format.
 
 Table
-├── title, notes[]
+├── title, notes[], made
+├── tops[]             headings above the spans, where there are any
 ├── spans[]            headings above the columns: how many columns each covers
 ├── columns[]          column headings
 └── blocks[]           rows that are ranked against each other: the runs, then the published rows
@@ -10,19 +11,30 @@ Table
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
+
+from score.statistics.panel import Reading as Reading
 
 #: What stands in a cell without a value; its mark leads to the note that says why.
 NOTHING = "–"
 
 
-class Reading(StrEnum):
-    """How answers without a score enter a mean."""
+#: What stands beside a name of a closed-source model.
+DAGGER = "†"
 
-    SCORED_ONLY = "scored-only"
-    FAILURES_AS_WRONG = "failures-as-wrong"
+
+class Intervals(StrEnum):
+    """How the intervals around the means are shown."""
+
+    NONE = "none"
+    PLUS_MINUS = "plus-minus"
+    """Half their length: 12.3 ± 1.2."""
+    BRACKETS = "brackets"
+    """Both limits: 12.3 [11.2, 13.7]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,10 @@ class Choice:
     """Whose verdicts are shown; "": these scores have none."""
     reading: Reading = Reading.SCORED_ONLY
     published: bool = False
-    """Whether the paper's values are shown as further rows."""
+    """Whether the paper's values are shown as further rows, or columns where runs are columns."""
+    intervals: Intervals = Intervals.NONE
+    baseline: str = ""
+    """The run that others are tested against; "": no tests."""
 
 
 class Rank(StrEnum):
@@ -41,6 +56,7 @@ class Rank(StrEnum):
 
     BEST = "best"
     SECOND = "second"
+    WORST = "worst"
     OTHER = ""
 
 
@@ -54,6 +70,15 @@ class Cell:
     n_scored: int | None = None
     """None where it is not known: the papers do not print it."""
     n_expected: int | None = None
+    low: float | None = None
+    """Of the interval, in the table's unit; None: not asked for, or undefined."""
+    high: float | None = None
+    interval: str = ""
+    """As it is printed behind the value."""
+    p: float | None = None
+    """Of the test against the baseline, adjusted; None: none was made."""
+    star: str = ""
+    """``*`` where that is below α."""
     n_unscored_topics: int = 0
     """Topics without any score, which a macro mean of scored answers leaves out."""
     why: str = ""
@@ -78,19 +103,26 @@ class Column:
     label: str
     task: str
     metric: str
-    topic: str = ""
-    """Empty: a macro mean over all topics."""
+    by: str = ""
+    """What its slice is made by; empty: a mean of all items."""
+    slice: str = ""
     judge: str = ""
+    run: str = ""
+    """Where the columns are runs."""
     better: str = "higher"
     unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run, or a published model."""
+    """A run, a published model, or a slice."""
 
     label: str
     cells: tuple[Cell, ...]
+    run: str = ""
+    by: str = ""
+    slice: str = ""
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +152,9 @@ class Table:
     columns: tuple[Column, ...]
     blocks: tuple[Block, ...]
     notes: tuple[Note, ...]
+    tops: tuple[Span, ...] = ()
+    made: dict[str, Any] = field(default_factory=dict)
+    """How its numbers were made; travels beside it as JSON."""
 
 
 def printed(value: float, digits: int) -> str:
@@ -131,18 +166,24 @@ def printed(value: float, digits: int) -> str:
     return f"{value:z.{digits}f}" if abs(value) < 1e15 else f"{value:.{digits}e}"
 
 
-def ranked(block: Block, columns: tuple[Column, ...]) -> Block:
-    """Mark the best and the second of each column.
+def ranked(
+    block: Block, columns: Sequence[Column], marks: Sequence[Rank] = (Rank.BEST, Rank.SECOND)
+) -> Block:
+    """Mark the best, second or worst of each column.
 
     What is equal as printed is marked equally, and the second is the next other value. Where all
-    values of a column are equal there is nothing to mark.
+    values of a column are equal, or more is neither better nor worse, there is nothing to mark.
     """
     places: list[dict[str, Rank]] = []
     for index, column in enumerate(columns):
         texts = {row.cells[index].text for row in block.rows if row.cells[index].value is not None}
         numbers = sorted({Decimal(text) for text in texts}, reverse=column.better == "higher")
-        order = dict(zip(numbers[:2], (Rank.BEST, Rank.SECOND), strict=False))
-        places.append({t: order.get(Decimal(t), Rank.OTHER) for t in texts if len(numbers) > 1})
+        if len(numbers) < 2 or column.better == "neither":
+            places.append({})
+            continue
+        places_of = {Rank.WORST: numbers[-1], Rank.SECOND: numbers[1], Rank.BEST: numbers[0]}
+        order = {number: rank for rank, number in places_of.items() if rank in marks}
+        places.append({text: order.get(Decimal(text), Rank.OTHER) for text in texts})
     return replace(
         block,
         rows=tuple(

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from analysis.errors import OutputUnwritable
 from analysis.table import printed
 from rejudge import cli
+from tests.paper_scores import omni_folder
 from tests.score_folders import run_rows, score_folder
 
 
@@ -39,7 +40,8 @@ def test_out_takes_a_file_for_each_table_and_stdout_names_them(
     done = call(folder, "--format", form, "--out", tmp_path, "--table", "3", "--table", "A5")
     names = [f"sonic-o1-main.{suffix}", f"sonic-o1-summary-by-topic.{suffix}"]
     assert done.stdout.splitlines() == [str(tmp_path / name) for name in names]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    made = ["sonic-o1-main.made.json", "sonic-o1-summary-by-topic.made.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, *made])
 
 
 def test_json_has_every_cell_with_its_counts(folder: Path) -> None:
@@ -50,7 +52,7 @@ def test_json_has_every_cell_with_its_counts(folder: Path) -> None:
 
 def test_an_unknown_paper_is_answered_with_the_known_ones(folder: Path) -> None:
     done = call(folder, "--paper", "sonic-o2")
-    assert str(done.exception) == "no paper 'sonic-o2'; there are: sonic-o1"
+    assert str(done.exception) == "no paper 'sonic-o2'; there are: omniassistbench, sonic-o1"
 
 
 def test_the_published_values_can_be_read_beside_the_runs(folder: Path) -> None:
@@ -71,3 +73,16 @@ def test_an_out_that_is_a_file_is_one_line_and_exit_code_3(folder: Path, tmp_pat
 def test_a_value_of_hundreds_of_digits_is_printed_with_its_power_of_ten() -> None:
     assert printed(1.5e308, 1) == "1.5e+308"
     assert printed(123456.25, 1) == "123456.2"
+
+
+def test_statistics_of_the_annotations_are_a_command_of_their_own(tmp_path: Path) -> None:
+    done = call("statistics", "demo", "--table", "A2", "--format", "csv", "--out", tmp_path)
+    assert done.stdout == f"{tmp_path / 'sonic-o1-domains.csv'}\n"
+    made = json.loads((tmp_path / "sonic-o1-domains.made.json").read_text("utf-8"))
+    assert made["benchmark"] == "demo"
+
+
+def test_the_paper_is_the_one_that_has_the_scores_tasks(tmp_path: Path) -> None:
+    omni_folder(tmp_path)
+    done = call(tmp_path, "--table", "2", "--judge", "gpt-5")
+    assert done.stdout.startswith("**OmniAssistBench: basic")

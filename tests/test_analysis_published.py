@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from analysis.build import build_tables
 from analysis.published import published_values
 from analysis.scores import load_scores
 from analysis.spec import load_paper
 from analysis.table import Choice, Rank, Table
+from tests.paper_scores import OMNI, SONIC, omni_folder, sonic_folder
 from tests.score_folders import metric_rows, run_rows, score_folder
 
 PAPER = load_paper("sonic-o1")
@@ -19,7 +22,7 @@ PAPER = load_paper("sonic-o1")
 #: Summaries: judge, ROUGE-L, similarity. MCQ: accuracy, judge, ROUGE-L, similarity.
 #: Localization: mIoU, R@0.5, judge, ROUGE-L, similarity.
 TABLE_3 = """
-gemini-3.0-pro *7.07 *27.2 *0.81  *96.4 *9.38 *36.9 *0.80  *26.6 *25.4 *5.38 *28.3 _0.67
+gemini-3.0-pro† *7.07 *27.2 *0.81  *96.4 *9.38 *36.9 *0.80  *26.6 *25.4 *5.38 *28.3 _0.67
 qwen3-omni     _5.72 _22.8 _0.71  _93.6 _8.88 _33.8 _0.78  _3.7  _2.8   2.58 _28.0 *0.70
 unimoe-2.0      4.71  20.8  0.70   88.2  8.12  26.5  0.73   1.8   1.0   2.11  23.7  0.55
 minicpm-o-2.6   3.34  14.7  0.56   87.4  8.01  24.4  0.73   1.8   0.7   3.65  19.3  0.41
@@ -54,7 +57,7 @@ def test_lower_is_better_for_errors_in_seconds(tmp_path: Path) -> None:
     table = published(tmp_path, "full")
     at = [column.metric for column in table.columns].index("mae")
     ranks = {row.label: str(row.cells[at].rank) for row in table.blocks[1].rows}
-    assert ranks["gemini-3.0-pro"] == "best"  # 12.0 s
+    assert ranks["gemini-3.0-pro†"] == "best"  # 12.0 s
     assert ranks["qwen3-omni"] == "second"  # 60.0 s
 
 
@@ -74,6 +77,81 @@ def test_the_means_over_the_published_topics_are_the_published_macro_means() -> 
     both = means.join(published_values("sonic-o1", ["A4"]), on=key)
     assert both.height == 66
     assert both.select((pl.col("mean") - pl.col("value").cast(pl.Float64)).abs().max()).item() < 0.1
+
+
+#: Table 4, its columns Gemini, Qwen3-Omni and UniMoE: ** best, ! worst of a group of rows.
+TABLE_4 = """
+Arab        6.90 *5.95 *5.00
+Indigenous  6.70 !4.13  4.35
+Asian      *7.05  5.71  4.62
+White       6.68  5.28  4.29
+Hispanic    6.41  4.99  3.70
+Black      !6.02  4.39 !3.45
+Male       !6.36 !4.97 !3.93
+Female     *7.02 *5.47 *4.55
+18–24      !6.28 !4.93  4.02
+25–39       6.52  5.01 !4.01
+40+        *6.91 *5.47 *4.45
+"""
+
+
+def test_the_worst_of_each_group_of_rows_is_marked_as_in_table_4(every: list[Table]) -> None:
+    parts = [table for table in every if table.name.startswith("sonic-o1-summary-by-group-")]
+    parts = [table for table in parts if "full" not in table.name]
+    mark = {Rank.BEST: "*", Rank.WORST: "!", Rank.OTHER: ""}
+    shown: dict[str, list[str]] = {}
+    for table in parts:
+        for block in table.blocks:
+            for row in block.rows:
+                for column, cell in zip(table.columns, row.cells, strict=True):
+                    if column.label in ("gemini-3.0-pro†", "qwen3-omni", "unimoe-2.0"):
+                        name = row.label.partition(" (")[0]
+                        shown.setdefault(name, []).append(mark[cell.rank] + cell.text)
+    shown.pop("unknown")
+    assert [[name, *cells] for name, cells in shown.items()] == [
+        line.split() for line in TABLE_4.strip().splitlines()
+    ]
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
+    """Every table of both papers with the papers' values beside."""
+    sonic = load_scores(sonic_folder(tmp_path_factory.mktemp("sonic")))
+    omni = load_scores(omni_folder(tmp_path_factory.mktemp("omni")))
+    return [
+        *build_tables(SONIC, [], sonic, Choice("gpt-5-mini", published=True)),
+        *build_tables(OMNI, [], omni, Choice("gpt-5", published=True)),
+    ]
+
+
+def test_every_published_number_stands_in_a_table_as_often_as_it_is_printed(
+    every: list[Table],
+) -> None:
+    shown: Counter[tuple[str, str]] = Counter()
+    for table in every:
+        paper = table.name.partition("-")[0]
+        for block in table.blocks:
+            for row in block.rows:
+                shown.update(
+                    (paper, c.text)
+                    for c in row.cells
+                    if c.n_expected is None and c.value is not None
+                )
+    printed: Counter[tuple[str, str]] = Counter()
+    for paper in (SONIC, OMNI):
+        numbers = [number for table in paper.table for number in table.numbers]
+        values = published_values(paper.paper, numbers)["value"]
+        printed.update((paper.paper.partition("-")[0], text) for text in values)
+    assert printed == shown
+    assert sum(printed.values()) == 2_944, "a line of the file each"
+
+
+def test_every_empty_cell_of_a_published_row_says_so(every: list[Table]) -> None:
+    cells = [c for table in every for b in table.blocks for row in b.rows for c in row.cells]
+    assert {cell.why for cell in cells if cell.value is None} == {
+        "not in the paper",
+        "how LIWC makes Tone of its counts is not public",
+    }
 
 
 def test_every_metric_shown_has_its_published_counterpart() -> None:

@@ -16,9 +16,8 @@ from markdown_it import MarkdownIt
 from analysis.build import build_tables
 from analysis.render import Format, render, write_tables
 from analysis.scores import load_scores
-from analysis.spec import load_paper
-from analysis.table import Block, Cell, Choice, Column, Note, Rank, Row, Span, Table
-from tests.score_folders import metric_rows, run_rows, score_folder
+from analysis.table import Block, Cell, Choice, Column, Intervals, Note, Rank, Row, Span, Table
+from tests.paper_scores import OMNI, SONIC, omni_folder, sonic_folder
 
 #: CASES: names that mean something to LaTeX, HTML and Markdown.
 HOSTILE = ["a_b&c 50%", "topic #1", "<b>judge</b>", "[x](y) | *z* `q` $5 ~^\\ {}", "  模型 ☃"]
@@ -26,6 +25,7 @@ HOSTILE = ["a_b&c 50%", "topic #1", "<b>judge</b>", "[x](y) | *z* `q` $5 ~^\\ {}
 PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{booktabs}
+\usepackage{xcolor}
 \begin{document}
 """
 
@@ -127,12 +127,16 @@ def test_csv_has_a_line_for_each_cell_with_all_that_is_known_of_it() -> None:
         "group": "MCQ",
         "column": "Sim",
         "task": "choice",
-        "topic": "",
+        "by": "",
+        "slice": "",
         "metric": "rationale_similarity",
         "judge": "",
         "unit": "",
         "value": None,
         "printed": "",
+        "low": None,
+        "high": None,
+        "p": None,
         "rank": "",
         "n_scored": 0,
         "n_expected": 10,
@@ -203,37 +207,41 @@ def compiled(pdflatex: str, folder: Path, text: str) -> str:
     return done.stdout
 
 
-def test_latex_with_hostile_names_compiles(pdflatex: str, tmp_path: Path) -> None:
-    text = render([small_table(name, name, name) for name in HOSTILE], Format.LATEX)
-    compiled(pdflatex, tmp_path, text)
-    assert r"a\_b\&c 50\%" in text
-    assert r"topic \#1" in text
-    assert r"\textbar{}" in text, "a bare bar is a dash in the fonts of TeX"
-
-
 def test_a_character_that_pdflatex_lacks_is_written_as_its_number() -> None:
     text = render([small_table("模 é")], Format.LATEX)
     assert "[U+6A21] é &" in text
 
 
 @pytest.mark.slow
-def test_every_table_of_the_paper_compiles_and_fits_the_page(pdflatex: str, tmp_path: Path) -> None:
-    paper = load_paper("sonic-o1")
-    rows = run_rows("qwen3-omni-256f", 0.5) + run_rows("beta", 0.25)
-    every_topic = {topic: [0.5] for topic in paper.topics}
-    for task, metrics in paper.metric.items():
-        for name, spec in metrics.items():
-            judge = "gpt-5-mini" if spec.judge else ""
-            rows += metric_rows(name, every_topic, run="gamma", task=task, judge=judge)
-    scores = load_scores(score_folder(tmp_path / "scores", rows))
-    tables = build_tables(paper, [], scores, Choice("gpt-5-mini", published=True))
-    assert len(tables) == 2 + 3 + 3 + 4
-    log = compiled(pdflatex, tmp_path, render(tables, Format.LATEX))
+def test_every_table_of_both_papers_and_hostile_names_compile_and_fit_the_page(
+    pdflatex: str, tmp_path: Path
+) -> None:
+    sonic = load_scores(sonic_folder(tmp_path / "sonic"))
+    omni = load_scores(omni_folder(tmp_path / "omni"))
+    with_tests = Choice(
+        "gpt-5-mini", published=True, intervals=Intervals.PLUS_MINUS, baseline="qwen-16"
+    )
+    hostile = [small_table(name, name, name) for name in HOSTILE]
+    text = render(
+        [
+            *hostile,
+            *build_tables(SONIC, [], sonic, Choice("gpt-5-mini", published=True)),
+            *build_tables(OMNI, [], omni, Choice("gpt-5", published=True)),
+            *build_tables(SONIC, ["main", "7"], sonic, with_tests),
+        ],
+        Format.LATEX,
+    )
+    # One document: starting pdfLaTeX takes longer than setting a table.
+    log = compiled(pdflatex, tmp_path, text)
     assert "Overfull" not in log
+    assert r"a\_b\&c 50\%" in text
+    assert r"topic \#1" in text
+    assert r"\textbar{}" in text, "a bare bar is a dash in the fonts of TeX"
 
 
 def test_files_are_named_for_their_tables(tmp_path: Path) -> None:
     written = write_tables([small_table()], Format.LATEX, tmp_path / "out")
     assert [path.name for path in written] == ["sonic-o1-small.tex"]
+    made = tmp_path / "out" / "sonic-o1-small.made.json"
     assert written[0].read_text(encoding="utf-8") == render([small_table()], Format.LATEX)
-    assert list((tmp_path / "out").iterdir()) == written, "nothing half-written is left"
+    assert {*(tmp_path / "out").iterdir()} == {*written, made}, "nothing half-written is left"

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from analysis.annotated import statistics_tables
 from analysis.build import build_tables
 from analysis.errors import AnalysisError, ScoresMissing, UnknownName
-from analysis.scores import load_scores
+from analysis.scores import Scores, load_scores
 from analysis.spec import load_paper, parse_paper
-from analysis.table import Block, Cell, Choice, Column, Rank, Reading, Row, Table, printed, ranked
-from tests.score_folders import DOCTOR, EMERGENCY, metric_rows, run_rows, score_folder, task_rows
+from analysis.table import (
+    Block,
+    Cell,
+    Choice,
+    Column,
+    Intervals,
+    Rank,
+    Reading,
+    Row,
+    Table,
+    printed,
+    ranked,
+)
+from bench.registry import get
+from score.assistant import assistant_means
+from score.statistics.answer import answer
+from score.statistics.compare import Question
+from score.statistics.estimate import estimates
+from score.statistics.folder import load
+from tests.paper_scores import OMNI, omni_folder, sonic_folder
+from tests.score_folders import (
+    DOCTOR,
+    EMERGENCY,
+    metric_rows,
+    run_rows,
+    score_folder,
+    task_rows,
+)
 from tests.score_folders import Row as ScoreRow
 
 PAPER = load_paper("sonic-o1")
@@ -260,6 +289,7 @@ def places(*texts: str, better: str = "higher") -> list[Rank]:
         (("3.70", "3.7", "1"), "higher", ["best", "best", "second"]),
         (("2.0", "2.0"), "higher", ["", ""]),
         (("2.0",), "higher", [""]),
+        (("1.0", "2.0"), "neither", ["", ""]),
     ],
 )
 def test_best_and_second_are_marked_as_printed(
@@ -293,8 +323,7 @@ def test_a_new_table_is_a_new_entry_of_data() -> None:
 name = "two"
 numbers = ["2"]
 title = "Two"
-across = "topic"
-groups = [{ label = "MCQ", task = "choice", metrics = ["accuracy"] }]
+groups = [{ label = "MCQ", task = "choice", by = "topic", metrics = ["accuracy"] }]
 """
     )
     assert parse_paper(more, "p.toml").named("2").title == "Two"
@@ -308,8 +337,145 @@ groups = [{ label = "MCQ", task = "choice", metrics = ["accuracy"] }]
         (b'task = "choice"', b'task = "quiz"', "quiz"),
         (b'title = "One"', b'title = "One"\ndigits = { tiou = 3 }', "digits names tiou"),
         (b'title = "One"', b"title =", "Invalid value"),
+        (b'title = "One"', b'title = "One"\nrows = "slice"', "rows by slice need by"),
+        (b'task = "choice", m', b'task = "choice", by = "mood", m', "no slices by 'mood'"),
     ],
 )
 def test_a_fault_of_a_specification_is_named(old: bytes, new: bytes, said: str) -> None:
     with pytest.raises(AnalysisError, match=said):
         parse_paper(SPEC.replace(old, new), "p.toml")
+
+
+@pytest.fixture(scope="module")
+def sonic(tmp_path_factory: pytest.TempPathFactory) -> Scores:
+    return load_scores(sonic_folder(tmp_path_factory.mktemp("sonic")))
+
+
+def table_of(scores: Scores, name: str, **options: object) -> Table:
+    """The first printed table of a name."""
+    return build_tables(PAPER, [name], scores, Choice("gpt-5-mini", **options))[0]
+
+
+def test_a_tables_interval_is_the_estimates_own(sonic: Scores) -> None:
+    table = table_of(sonic, "main", intervals=Intervals.BRACKETS)
+    found = cell(table, "qwen-16", "Acc")
+    # As rejudge score would have written it.
+    rows = estimates(sonic.frame.filter(pl.col("metric") == "accuracy"), sonic.resamples)
+    row = rows.filter(pl.col("run") == "qwen-16", pl.col("mean") == "over-topics").row(
+        0, named=True
+    )
+    assert (found.low, found.high) == (100 * row["low"], 100 * row["high"])
+    assert found.interval == f"[{found.low:.1f}, {found.high:.1f}]"
+    plus_minus = cell(table_of(sonic, "main", intervals=Intervals.PLUS_MINUS), "qwen-16", "Acc")
+    assert plus_minus.interval == f"± {(found.high - found.low) / 2:.1f}"
+
+
+def test_a_star_marks_what_rejudge_compare_finds_after_correction(sonic: Scores) -> None:
+    one_metric = parse_paper(SPEC, "p.toml")
+    choice = Choice("gpt-5-mini", baseline="qwen-16")
+    (table,) = build_tables(one_metric, ["one"], sonic, choice)
+    others = ("gemini-3-pro", "qwen-64", "qwen-silent")
+    found = answer(
+        load(sonic.folder), Question("qwen-16", others), metrics=["accuracy"], n_replicates=10_000
+    )
+    expected = {one.candidate: one.test.p_adjusted for one in found.comparisons}
+    cells = {row.run: row.cells[0] for row in table.blocks[0].rows}
+    assert {run: cells[run].p for run in others} == expected
+    assert {run: cells[run].star for run in others} == {
+        run: "*" if p is not None and p < 0.05 else "" for run, p in expected.items()
+    }
+    assert (cells["qwen-16"].p, cells["qwen-16"].star) == (None, "")
+    assert "Star: differs from qwen-16, p < 0.05, adjusted by Holm's method for 3 tests." in (
+        notes(table)
+    )
+
+
+def test_an_unknown_baseline_is_answered_with_the_runs(sonic: Scores) -> None:
+    with pytest.raises(UnknownName, match="there are: gemini-3-pro, qwen-16"):
+        table_of(sonic, "main", baseline="gpt-9")
+
+
+def test_rows_of_slices_are_means_over_their_items(sonic: Scores) -> None:
+    table = table_of(sonic, "choice-by-group")
+    # By another way: a plain group-by over the scores.
+    own = (
+        sonic.frame.filter(pl.col("run") == "qwen-64", pl.col("metric") == "accuracy")
+        .join(sonic.items.select("item", "age"), on="item")
+        .explode("age")
+    )
+    means = own.group_by("age").agg(pl.col("value").mean(), pl.len())
+    for name, mean, n in means.iter_rows():
+        shown = cell(table, f"{name.replace('-', '–')} (n = {n})", "qwen-64")
+        assert shown.value == pytest.approx(100 * mean)
+    assert [block.label for block in table.blocks] == ["Race", "Gender", "Age"]
+    assert table.blocks[0].rows[-1].label.startswith("unknown"), "what nobody says comes last"
+
+
+def test_shares_of_error_types_are_over_all_classed_predictions(sonic: Scores) -> None:
+    table = table_of(sonic, "errors")
+    row = table.blocks[0].rows[0]
+    assert sum(cell.value or 0 for cell in row.cells) == pytest.approx(100)
+    assert all(str(cell.rank) == "" for cell in row.cells), "no share is better than another"
+
+
+def test_runs_of_one_model_with_different_media_are_ranked_among_themselves(
+    sonic: Scores,
+) -> None:
+    (block,) = table_of(sonic, "by-modality").blocks
+    assert block.label == "qwen"
+    assert [row.run for row in block.rows] == ["qwen-silent", "qwen-16", "qwen-64"]
+    assert [str(row.cells[0].rank) for row in block.rows] == ["", "", "best"]
+
+
+def test_word_categories_go_by_their_own_names_or_by_liwcs(tmp_path: Path) -> None:
+    rows = metric_rows("category:emo_neg", {DOCTOR: [1.5]}, task="empathic")
+    (table,) = build(tmp_path, rows, "empathy")
+    assert cell(table, "alpha", "Neg. emotion").text == "1.50"
+    assert cell(table, "alpha", "Tone").why == "how LIWC makes Tone of its counts is not public"
+
+
+def test_points_of_100_are_the_means_over_pairs_that_scoring_prints(tmp_path: Path) -> None:
+    scores = load_scores(omni_folder(tmp_path))
+    means = assistant_means(scores.frame, scores.items)
+    own = means.filter(pl.col("run") == "qwen", pl.col("judge") == "gpt-5")
+    expected = {
+        (str(level), group): mean
+        for level, group, mean in own.select("level", "group", "mean").iter_rows()
+    }
+    (table,) = build_tables(OMNI, ["2"], scores, Choice("gpt-5"))
+    (row,) = [row for row in table.blocks[0].rows if row.run == "qwen"]
+    shown = {
+        (column.by or "overall", column.slice or "overall"): cell.value
+        for column, cell in zip(table.columns, row.cells, strict=True)
+    }
+    assert len(shown) == 16
+    assert shown == pytest.approx({key: expected[key] for key in shown})
+    assert [top.label for top in table.tops] == ["", "Basic interactive understanding"]
+
+
+def test_a_table_carries_how_it_was_made(sonic: Scores) -> None:
+    table = table_of(sonic, "main")
+    assert table.made["scores_sha256"] == sonic.digest
+    assert table.made["scores"] == sonic.signature
+    assert f"from scores {sonic.digest}." in notes(table)
+
+
+def test_statistics_are_counted_in_the_annotations() -> None:
+    # The bundled benchmark's annotations: 9 videos in 4 topics.
+    items = get("demo").load(None)
+    tasks, domains, topics = statistics_tables(PAPER, "demo", items, published=True)
+    rows = {row.label: [c.text for c in row.cells] for row in tasks.blocks[0].rows}
+    per_task = Counter(str(item.task) for item in items)
+    assert rows["Total"] == [str(len(items)), "9"]
+    assert rows["MCQ"] == [str(per_task["choice"]), "9"]
+    lengths = {item.cluster: item.attributes.duration_s for item in items}
+    whole = [row.cells[2].value for row in topics.blocks[0].rows][-1]
+    assert whole == pytest.approx(sum(filter(None, lengths.values())) / 60)
+    assert domains.blocks[1].rows[0].label == "Professional"
+    assert domains.blocks[1].rows[0].cells[1].text == "708.8"
+
+
+def test_dialogues_whose_lengths_are_not_annotated_have_a_dash() -> None:
+    items = get("demo-assistant").load(None)
+    (table,) = statistics_tables(OMNI, "demo-assistant", items, ["1"])
+    assert table.blocks[0].rows[-1].cells[-1].why.startswith("the annotations do not give")

@@ -1,0 +1,117 @@
+"""The figures there are, and how they get to files.
+
+OUT/
+  NAME.pdf | NAME.svg | NAME.png    the picture
+  NAME.vl.json                      its Vega-Lite specification with its data, for a page
+  NAME.made.json                    how its numbers were made
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from analysis.errors import NothingToShow, OutputUnwritable, UnknownName
+from analysis.figures.bars import errors, modality
+from analysis.figures.curves import frames
+from analysis.figures.figure import Figure, Source
+from analysis.figures.gaps import forest
+from analysis.figures.judges import judges
+from analysis.figures.radar import radar
+from analysis.figures.spread import calibration, distributions
+from analysis.render import made_text, write_text
+
+#: name → what draws it, all but the gaps, which take attributes.
+_DRAW: dict[str, Callable[[Source], list[Figure]]] = {
+    "radar": radar,
+    "frames": frames,
+    "judges": judges,
+    "modality": modality,
+    "errors": errors,
+    "distributions": distributions,
+    "calibration": calibration,
+}
+GAPS = "gaps"
+NAMES = (*_DRAW, GAPS)
+
+
+class Picture(StrEnum):
+    """A format that figures are written in."""
+
+    PDF = "pdf"
+    SVG = "svg"
+    PNG = "png"
+
+
+def draw(
+    source: Source, names: Sequence[str], by: Sequence[str] = ()
+) -> tuple[list[Figure], dict[str, str]]:
+    """Draw figures.
+
+    Args:
+        source: The scores.
+        names: Which; none: all that the scores have something for.
+        by: Attributes whose gaps are drawn; none: all that make groups.
+
+    Returns:
+        The figures, and of those that were not asked for by name why they could not be drawn.
+
+    Raises:
+        UnknownName: there is no such figure.
+        NothingToShow: the scores have nothing for a figure that was asked for, or for any.
+    """
+    for name in names:
+        if name not in NAMES:
+            raise UnknownName("figure", name, NAMES)
+    found: list[Figure] = []
+    lacking: dict[str, str] = {}
+    for name in names or NAMES:
+        try:
+            found += forest(source, tuple(by)) if name == GAPS else _DRAW[name](source)
+        except NothingToShow as error:
+            if names:
+                raise NothingToShow(f"no figure {name} of these scores: {error}") from None
+            lacking[name] = str(error)
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in lacking.items())
+        raise NothingToShow(f"these scores have nothing for any figure ({reasons})")
+    return found, lacking
+
+
+def picture(figure: Figure, form: Picture, dots_per_inch: int = 200) -> bytes:
+    """Return a figure as a file's bytes; the resolution is a PNG's."""
+    import vl_convert
+
+    specification = figure.chart.to_dict()
+    if form is Picture.PNG:
+        return vl_convert.vegalite_to_png(specification, ppi=dots_per_inch, scale=1)
+    if form is Picture.PDF:
+        return vl_convert.vegalite_to_pdf(specification)
+    return vl_convert.vegalite_to_svg(specification).encode()
+
+
+def write_figures(figures: Sequence[Figure], form: Picture, folder: Path) -> list[Path]:
+    """Write each figure with its specification and how it was made, and return the pictures.
+
+    Raises:
+        OutputUnwritable: the folder cannot be made or written to.
+    """
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for figure in figures:
+            path = folder / f"{figure.name}.{form}"
+            specification = json.dumps(figure.chart.to_dict(), ensure_ascii=False) + "\n"
+            write_text(folder / f"{figure.name}.vl.json", specification)
+            write_text(folder / f"{figure.name}.made.json", made_text(figure.made))
+            beside = path.with_name(f".{path.name}.part")
+            beside.write_bytes(picture(figure, form))
+            beside.replace(path)
+            written.append(path)
+    except OSError as error:
+        raise OutputUnwritable(
+            f"the figures cannot be written to {folder}: {error}; name a folder with --out"
+        ) from error
+    return written
