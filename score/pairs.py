@@ -3,8 +3,10 @@
     summary        detailed, short (bullets joined by one space)
     choice         rationale
     localization   rationale
-    assistant      answer (the first accepted answer is the reference)
+    assistant      answer (the first accepted answer is the reference; a judge is given them all,
+                   and the key points)
 
+Silence where silence is right is settled by rule (silence.py), and no pair either.
 An item without an answer, or with an empty text, has no pair: there is nothing to compare, and its
 status says so. An item whose reference has no such text is not expected to have a pair either.
 """
@@ -31,6 +33,7 @@ from score.parse.prediction import (
     Prediction,
     SummaryPrediction,
 )
+from score.silence import is_silence_rightly
 
 if TYPE_CHECKING:
     from cache.store import Store
@@ -63,14 +66,20 @@ def pairs(answers: Iterable[Answer]) -> list[Pair]:
 def numbered_pairs(answers: Iterable[Answer]) -> Iterator[tuple[int, Pair]]:
     """Yield each pair with the position of its answer."""
     for position, answer in enumerate(answers):
-        if answer.status != SCORED or answer.prediction is None:
+        if answer.status != SCORED or answer.prediction is None or is_silence_rightly(answer):
             continue
         for aspect in ASPECTS[answer.item.task]:
             reference = reference_text(answer.item, aspect)
             said = answer_text(answer.prediction, aspect)
             if reference and said.strip():
-                question = answer.item.question
-                yield position, Pair(answer.item.id, aspect, question, reference, said)
+                yield position, _pair(answer.item, aspect, reference, said)
+
+
+def _pair(item: Item, aspect: str, reference: str, said: str) -> Pair:
+    if isinstance(item.reference, AssistantReference):
+        others, points = item.reference.answers[1:], item.reference.key_points
+        return Pair(item.id, aspect, item.question, reference, said, others, points)
+    return Pair(item.id, aspect, item.question, reference, said)
 
 
 def reference_text(item: Item, aspect: str) -> str:

@@ -8,8 +8,8 @@
 
 The script is a callable from a :class:`Call` to a :class:`Reply`, called once an HTTP request, in
 the request's own thread: it may block (on a barrier, an event) to hold the client. ``faults`` plays
-a list of replies first. ``server.calls`` has every request, ``server.most_in_flight`` how many were
-open at once.
+a list of replies first; ``streamed`` sends an answer in pieces. ``server.calls`` has every request,
+``server.most_in_flight`` how many were open at once.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     drop: bool = False
     """Close the connection without an answer."""
+    cut: bool = False
+    """Close the connection before the whole body is sent."""
+    content_type: str = "application/json"
 
 
 Script = Callable[[Call], Reply]
@@ -87,6 +90,26 @@ def chat(
             },
         }
     )
+
+
+def streamed(
+    *deltas: dict[str, Any],
+    finish_reason: str | None = "stop",
+    usage: dict[str, Any] | None = None,
+    cut: bool = False,
+) -> Reply:
+    """A completion in server-sent events: a chunk a delta, one with the finish, one with usage."""
+    choices: list[list[dict[str, Any]]] = [[{"index": 0, "delta": delta}] for delta in deltas]
+    if finish_reason:
+        choices.append([{"index": 0, "delta": {}, "finish_reason": finish_reason}])
+    chunks: list[dict[str, Any]] = [{"choices": some, "usage": None} for some in choices]
+    if usage is not None:
+        chunks.append({"choices": [], "usage": usage})
+    facts = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000}
+    lines = [f"data: {json.dumps(facts | {'model': 'scripted-1'} | one)}\n\n" for one in chunks]
+    if not cut:
+        lines.append("data: [DONE]\n\n")
+    return Reply(body="".join(lines).encode(), content_type="text/event-stream", cut=cut)
 
 
 def error(
@@ -188,8 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
         is_json = isinstance(reply.body, dict)
         data = json.dumps(reply.body).encode() if is_json else reply.body
         self.send_response(reply.status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
+        self.send_header("content-type", reply.content_type)
+        self.send_header("content-length", str(len(data) + (1 if reply.cut else 0)))
+        self.close_connection |= reply.cut
         for name, value in reply.headers.items():
             self.send_header(name, value)
         self.end_headers()

@@ -69,9 +69,12 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     assert found("OPENAI_API_KEY", {}, tmp_path).remedy == "export OPENAI_API_KEY=…"
 
 
-def test_only_keys_that_a_bundled_judge_uses_are_asked_for(tmp_path: Path) -> None:
+def test_only_keys_that_a_bundled_card_or_judge_uses_are_asked_for(tmp_path: Path) -> None:
     keys = {f.name: f.brings for f in examine({}, tmp_path) if f.section == "API keys"}
-    assert keys == {"OPENAI_API_KEY": "the judge gpt-5-mini"}
+    assert keys["OPENAI_API_KEY"] == "model gpt-4o, judge gpt-5, judge gpt-5-mini"
+    assert keys["ZAI_API_KEY"] == "judge glm-5"
+    assert keys["DASHSCOPE_API_KEY"] == "model qwen3.5-omni-plus"
+    assert not any(name.startswith("HF_") for name in keys)
 
 
 def test_what_an_extra_lacks_comes_with_what_installs_it(tmp_path: Path) -> None:

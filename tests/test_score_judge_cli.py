@@ -16,6 +16,7 @@ from cache.run import RunHeader, RunLine
 from cache.store import Store
 from rejudge import cli
 from score.errors import JudgeUnavailable, ScoreError
+from tests.batch_server import BatchServer, answered
 from tests.openai_server import Call, OpenAIServer, Reply, chat, error
 
 GOOD = chat('{"score": 7, "justification": "close"}')
@@ -183,3 +184,42 @@ def test_the_bundled_judges_are_listed_and_named_in_the_help() -> None:
         assert result.exit_code == 0
         for name in ("gpt-5-mini", "local-vllm", "lexical", "embedding"):
             assert name in result.stdout
+
+
+def test_a_budget_that_is_used_up_makes_exit_code_75_and_the_command_goes_on(
+    tmp_path: Path, spec_file: str
+) -> None:
+    items = with_run(tmp_path / "store")
+    with OpenAIServer(GOOD) as server:
+        options = ("--judge", spec_file, "--base-url", server.base_url)
+        first = judged(tmp_path / "store", *options, "--max-calls", "3")
+        assert first.exit_code == 75, first.output
+        assert f"the budget is used up: {2 * items - 3} calls were not made" in first.stdout
+        second = judged(tmp_path / "store", *options)
+    assert second.exit_code == 0, second.output
+    assert len(server.calls) == 2 * items
+
+
+def test_batches_that_have_not_ended_make_exit_code_75(tmp_path: Path, spec_file: str) -> None:
+    items = with_run(tmp_path / "store")
+    answer = answered('{"score": 7, "justification": "close"}')
+    with BatchServer(lambda line: answer, polls=3) as server:
+        options = ("--judge", spec_file, "--base-url", server.base_url, "--batch")
+        first = judged(tmp_path / "store", *options, "--no-wait")
+        assert first.exit_code == 75, first.output
+        assert f"{2 * items} calls are in batches" in first.stdout
+        status = CliRunner().invoke(
+            cli, ["judge", "status", "--store", str(tmp_path / "store"), "--json"]
+        )
+        (batch,) = json.loads(status.stdout)["batches"]
+        assert (batch["id"], batch["requests"]) == ("batch_0", 2 * items)
+        second = judged(tmp_path / "store", *options)
+    assert second.exit_code == 0, second.output
+    assert "batch batch_0: completed" in second.stderr
+
+
+def test_not_to_wait_is_for_batches(tmp_path: Path, spec_file: str) -> None:
+    with_run(tmp_path / "store")
+    result = judged(tmp_path / "store", "--judge", spec_file, "--no-wait")
+    assert result.exit_code == 2
+    assert "--batch" in result.stderr

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cache.request import Request, Text
-from score.judge.request import judge_request, named_text
+from score.judge.request import judge_request, named_texts
 from score.judge.rubric import Rubric
 from score.judge.spec import Scale, load_spec
 from tests.builders import chat_judge, judge_pair
@@ -68,7 +68,7 @@ def test_the_three_texts_are_parts_with_names() -> None:
     pair = judge_pair()
     for spec in (chat_judge(), load_spec("lexical")):
         request = judge_request(spec, pair)
-        found = [named_text(request, name) for name in ("question", "reference", "answer")]
+        found = [named_texts(request, name)[0] for name in ("question", "reference", "answer")]
         assert found == [pair.question, pair.reference, pair.answer]
 
 
@@ -110,5 +110,5 @@ def test_a_schema_allows_the_steps_of_the_scale_only() -> None:
 
 def test_half_a_surrogate_in_an_answer_is_no_obstacle() -> None:
     request = judge_request(chat_judge(), judge_pair("cut here: \ud83d"))
-    assert named_text(request, "answer") == "cut here: \ufffd"
+    assert named_texts(request, "answer")[0] == "cut here: \ufffd"
     assert len(request.key()) == 64

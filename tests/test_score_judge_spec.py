@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from score.errors import SpecError, UnknownJudge
-from score.judge.spec import load_spec, moved, spec_names
+from score.judge.spec import Limits, load_spec, moved, spec_names
 from tests.builders import chat_judge
 
+JUDGES = ["deepseek-v3.2", "embedding", "glm-5", "gpt-5", "gpt-5-mini", "lexical", "local-vllm"]
 VALID = """
 name = "mine"
 engine = "openai"
@@ -29,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_bundled_judge_loads_under_its_own_name() -> None:
-    assert spec_names() == ["embedding", "gpt-5-mini", "lexical", "local-vllm"]
+    assert spec_names() == JUDGES
     assert [load_spec(name).name for name in spec_names()] == spec_names()
 
 
@@ -42,6 +43,23 @@ def test_the_judge_of_sonic_o1_grades_in_whole_numbers_from_0_to_10() -> None:
     assert (spec.scale.min, spec.scale.max, spec.scale.integer) == (0, 10, True)
     assert spec.rubric is not None
     assert spec.rubric.name == "sonic-o1"
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "glm-5", "deepseek-v3.2"])
+def test_the_judges_of_omniassistbench_grade_from_0_to_5_and_look_at_seven_aspects(
+    name: str,
+) -> None:
+    spec = load_spec(name)
+    assert (spec.scale.min, spec.scale.max, spec.scale.integer) == (0, 5, True)
+    assert spec.aspects == (
+        *("question_understanding", "semantic_alignment", "polarity_consistency"),
+        *("keypoint_coverage", "silence_protocol", "redundancy", "conversational_tone"),
+    )
+
+
+def test_a_price_that_is_not_in_the_spec_is_unknown() -> None:
+    assert load_spec("gpt-5").prices is not None
+    assert load_spec("glm-5").prices is None
 
 
 def test_a_path_names_a_judge_of_ones_own(tmp_path: Path) -> None:
@@ -58,7 +76,7 @@ def test_a_rubric_beside_the_spec_comes_before_a_bundled_one(tmp_path: Path) -> 
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownJudge, match=r"gpt-6.*embedding, gpt-5-mini, lexical, local-vllm"):
+    with pytest.raises(UnknownJudge, match=r"gpt-6.*deepseek-v3.2, embedding, glm-5"):
         load_spec("gpt-6")
 
 
@@ -89,7 +107,11 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         ),
         ('name = "mine"', 'name = "a b"', "name: expected letters, digits"),
         ('rubric = "sonic-o1.jinja"', "", "rubric: a judge of engine openai needs one"),
-        ('rubric = "sonic-o1.jinja"', 'rubric = "no.jinja"', "bundled rubrics: sonic-o1.jinja"),
+        (
+            'rubric = "sonic-o1.jinja"',
+            'rubric = "no.jinja"',
+            "bundled rubrics: omniassist.jinja, sonic",
+        ),
         ('rubric = "sonic-o1.jinja"', "rubric = 3", "rubric: expected a file name"),
         ('base_url = "http://localhost:8000/v1"', "", "base_url: expected http"),
         ("[scale]", "[scale", "no valid TOML"),
@@ -102,6 +124,13 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         ("[scale]", "extra_body = 3\n[scale]", "extra_body: expected a table"),
         ("[scale]", "revision = 2026-01-01\n[scale]", "revision: expected text, found a date"),
         ("[scale]", "timeout_s = 0\n[scale]", "timeout_s: expected a number of seconds, more than"),
+        ("[scale]", 'api = "soap"\n[scale]', "api: expected one of chat, responses"),
+        ("[scale]", "limits.requests_per_minute = 0\n[scale]", "per_minute: expected a number a m"),
+        (
+            "[scale]",
+            'api = "responses"\nsampling.seed = 1\n[scale]',
+            "sampling.seed: the responses API takes none",
+        ),
         ("[scale]", "structured_output = 1\n[scale]", "structured_output: expected true or false"),
     ],
 )
@@ -134,20 +163,25 @@ def test_a_key_in_a_spec_is_refused_without_repeating_it(tmp_path: Path, line: s
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("rubric", "line", "says"),
     [
-        ("From {{ scale.minimum }}", "minimum"),
-        ("{% if scale.min %}never ended", "Unexpected end of template"),
-        ("{{ scale.min / 0 }}", "division by zero"),
-        ("{{ scale.min ~ }}", "unexpected"),
+        ("Grade.", 1, "the first line must give the version"),
+        ("{# version: 1 #}\n{# aspects: a, score #}\nGrade.", 2, "aspects: found 'score'"),
+        ("{# version: 1 #}\n{# aspects: a, a #}\nGrade.", 2, "aspects: found 'a'"),
+        ("{# version: 1 #}\n\nGrade.\nFrom {{ scale.minimum }}", 4, "minimum"),
+        ("{# version: 1 #}\n\nGrade.\n{% if scale.min %}never ended", 4, "Unexpected end of"),
+        ("{# version: 1 #}\n\nGrade.\n{{ scale.min / 0 }}", 4, "division by zero"),
+        ("{# version: 1 #}\n\nGrade.\n{{ scale.min ~ }}", 4, "unexpected"),
     ],
 )
-def test_a_fault_of_a_rubric_names_its_file_and_line(tmp_path: Path, line: str, says: str) -> None:
+def test_a_fault_of_a_rubric_names_its_file_and_line(
+    tmp_path: Path, rubric: str, line: int, says: str
+) -> None:
     file = tmp_path / "sonic-o1.jinja"
-    file.write_text(f"{{# version: 1 #}}\n\nGrade.\n{line}", encoding="utf-8")
+    file.write_text(rubric, encoding="utf-8")
     with pytest.raises(SpecError, match=says) as caught:
         load_spec(written(tmp_path, VALID))
-    assert str(caught.value).startswith(f"{file} line 4: ")
+    assert str(caught.value).startswith(f"{file} line {line}: ")
 
 
 @pytest.mark.parametrize("name", ["lexical", "Lexical", "gpt-5-mini"])
@@ -157,21 +191,12 @@ def test_no_judge_of_ones_own_passes_for_a_bundled_one(tmp_path: Path, name: str
         load_spec(path)
 
 
-@pytest.mark.parametrize(
-    ("rubric", "found"),
-    [("Grade.", "version"), ("{# version: 1 #}\nFrom {{ scale.minimum }}", "minimum")],
-)
-def test_a_faulty_rubric_is_found_when_the_spec_is_loaded(
-    tmp_path: Path, rubric: str, found: str
-) -> None:
-    (tmp_path / "sonic-o1.jinja").write_text(rubric, encoding="utf-8")
-    with pytest.raises(SpecError, match=found):
-        load_spec(written(tmp_path, VALID))
-
-
 def test_the_signature_has_what_decides_a_verdict_and_nothing_else() -> None:
     spec = chat_judge()
-    elsewhere = chat_judge("http://other:1/v1", concurrency=1, timeout_s=1.0, max_retries=0)
+    limits = Limits(requests_per_minute=3)
+    elsewhere = chat_judge(
+        "http://other:1/v1", concurrency=1, timeout_s=1.0, max_retries=0, limits=limits
+    )
     assert spec.signature() == elsewhere.signature()
     assert spec.signature() != chat_judge(model="another").signature()
     assert spec.signature()["rubric"]["version"] == "1"

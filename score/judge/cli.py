@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from rejudge import AS_JSON, data_option, emit, json_option, store_option, track
 
 if TYPE_CHECKING:
     from score.judge.estimate import Plan
-    from score.judge.grade import Graded
+    from score.judge.grade import Graded, Terms
     from score.judge.spec import JudgeSpec
 
 _SPECS = Path(__file__).parent / "specs"
@@ -41,6 +42,13 @@ def _list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.option("--run", "runs", multiple=True, help="Repeatable.  [default: all of BENCHMARK]")
 @click.option("--base-url", help="Another address of the judge's server; no key changes by it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be called and cost; call nothing.")
+@click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls.")
+@click.option("--max-cost", "max_cost_usd", type=click.FloatRange(0), metavar="USD",
+              help="Stop before the calls cost more.")  # fmt: skip
+@click.option("--batch", "in_batch", is_flag=True,
+              help="Send the calls as batches: cheaper, and answered within a day.")  # fmt: skip
+@click.option("--no-wait", is_flag=True,
+              help="With --batch: do not wait; the same command collects them later.")  # fmt: skip
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
               help="List the bundled judges and exit.")  # fmt: skip
 @json_option
@@ -50,7 +58,8 @@ def judge(
     """Let a judge grade the stored answers of BENCHMARK; verdicts go to the store.
 
     What the store has a verdict for is not asked again. Exit codes: 0 every answer has a verdict,
-    1 some have none, 3 the judge cannot be reached or paid.
+    1 some have none, 3 the judge cannot be reached or paid, 75 the budget is used up or a batch has
+    not ended: the same command goes on from there.
 
     Example: rejudge judge demo --store ./store --judge lexical
     """
@@ -61,14 +70,41 @@ def judge(
     from score.runs import chosen_runs, pairs_of
 
     spec = moved(load_spec(name), options["base_url"])
-    dry_run = options["dry_run"]
+    dry_run, terms = options["dry_run"], _terms(options)
     with Store(store, read_only=dry_run) as opened:
         runs = chosen_runs(opened, benchmark, options["runs"])
         pairs = pairs_of(opened, benchmark, data, runs)
-        done = plan(opened, spec, pairs) if dry_run else grade(opened, spec, pairs, track=track)
+        done = (
+            plan(opened, spec, pairs, in_batch=terms.in_batch)
+            if dry_run
+            else grade(opened, spec, pairs, terms=terms, track=track, say=_say)
+        )
     result = {"runs": runs, "store": str(store), **_members(done)}
     emit(result, lambda: _text(spec, runs, store, benchmark, done), as_json=as_json)
-    sys.exit(0 if dry_run or getattr(done, "complete", True) else 1)
+    sys.exit(_exit_code(done))
+
+
+def _terms(options: Mapping[str, Any]) -> Terms:
+    from score.judge.grade import Terms
+
+    if options["no_wait"] and not options["in_batch"]:
+        raise click.UsageError("--no-wait is for batches: give --batch, too")
+    return Terms(
+        max_calls=options["max_calls"],
+        max_cost_usd=options["max_cost_usd"],
+        in_batch=options["in_batch"],
+        wait=not options["no_wait"],
+    )
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _exit_code(done: Plan | Graded) -> int:
+    if getattr(done, "stopped", ""):
+        return 75
+    return 0 if getattr(done, "complete", True) else 1
 
 
 def _members(done: Plan | Graded) -> dict[str, Any]:
@@ -97,12 +133,14 @@ def _text(
     tokens = f"{done.input_tokens:,} tokens in, {done.output_tokens:,} out"
     price = "no prices in the spec" if done.cost_usd is None else f"{done.cost_usd:,.2f} USD"
     if isinstance(done, Plan):
-        return "\n".join([*lines, f"to do   {done.calls} calls, about {tokens}, {price}"])
+        time = "unknown time" if done.seconds is None else f"{done.seconds:,.0f} s"
+        return "\n".join([*lines, f"to do   {done.calls} calls, about {tokens}, {price}, {time}"])
     failed = f"{done.judge_failed} judge_failed, {done.infra_failed} infra_failed"
     lines += [
         f"calls   {done.called} in {done.seconds:.1f} s, {tokens}, {price}",
         f"result  {done.ok} verdicts, {failed}, {done.missing} missing",
         *(f"        {count} × {reason}" for reason, count in list(done.reasons.items())[:5]),
+        *([f"stopped {done.stopped}; the same command goes on"] if done.stopped else []),
         f"Verdicts are in {store}. Next: rejudge score {benchmark} --store {store} "
         f"--judge {spec.name} --out DIR",
     ]

@@ -9,7 +9,7 @@ are asked again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cache.record import Outcome, Record
@@ -38,7 +38,7 @@ def decide(spec: JudgeSpec, records: Mapping[int, Record]) -> Verdict | JudgeFai
             continue
         if record.outcome is not Outcome.OK:
             return JudgeFailure("judge_failed", _reason(record))
-        reply = parse_verdict(record.response.text, spec.scale)
+        reply = parse_verdict(record.response.text, spec.scale, spec.aspects)
         if isinstance(reply, Verdict):
             readable.append(reply)
         else:
@@ -48,8 +48,23 @@ def decide(spec: JudgeSpec, records: Mapping[int, Record]) -> Verdict | JudgeFai
     if len(readable) < spec.samples:
         tried = len(unreadable) + len(readable)
         return JudgeFailure("judge_failed", f"{unreadable[-1].reason} (last of {tried} attempts)")
-    mean = sum(verdict.score for verdict in readable) / len(readable)
-    return Verdict(mean, readable[0].justification)
+    return readable[0] if spec.samples == 1 else _together(readable)
+
+
+def _together(readable: Sequence[Verdict]) -> Verdict:
+    """The mean of several samples, with what the first of them said."""
+    scores = tuple(verdict.score for verdict in readable)
+    names = dict.fromkeys(name for verdict in readable for name in verdict.aspects)
+    aspects = {
+        name: _mean([verdict.aspects[name] for verdict in readable if name in verdict.aspects])
+        for name in names
+    }
+    return Verdict(sum(scores) / len(scores), readable[0].justification, aspects, scores)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    applicable = [value for value in values if value is not None]
+    return sum(applicable) / len(applicable) if applicable else None
 
 
 def unsettled(records: Mapping[int, Record], ask: Ask) -> JudgeFailure:

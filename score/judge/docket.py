@@ -56,20 +56,13 @@ class Docket:
     def __init__(self, store: Store, spec: JudgeSpec, pairs: Sequence[Pair]) -> None:
         self.cases: list[Case] = []
         """Distinct, in the order of the pairs."""
-        self._case_of_pair: list[int] = []
-        places: dict[tuple[str, ...], int] = {}
+        seen: set[tuple[tuple[str, str], ...]] = set()
         for pair in pairs:
-            texts = tuple(texts_of(pair).values())
-            if texts not in places:
-                places[texts] = len(self.cases)
+            texts = tuple(texts_of(pair).items())
+            if texts not in seen:
+                seen.add(texts)
                 self.cases.append(Case(spec, judge_request(spec, pair)))
-            self._case_of_pair.append(places[texts])
         self._look_up(store)
-
-    def results(self) -> list[Verdict | JudgeFailure]:
-        """One a pair, in the order of the pairs."""
-        by_case = [case.result for case in self.cases]
-        return [by_case[place] for place in self._case_of_pair]
 
     def pending(self) -> dict[str, tuple[Case, int, Request]]:
         """Requests to make next, by key."""

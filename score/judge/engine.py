@@ -1,29 +1,34 @@
-"""Who answers a judge's requests: a chat model over HTTP, or a formula on this machine.
+"""Who answers a judge's requests: a service call by call or in batches, or a formula here.
 
-An engine takes requests and gives records, in any order, as they are answered. It does not know
-the store, pairs or verdicts; a batch interface is one more engine.
+An engine takes requests and gives records, in any order, as they are answered. It knows no pairs
+and no verdicts.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cache.record import Producer, Record
-from cache.request import Request
 from score.judge.spec import JudgeSpec
+
+if TYPE_CHECKING:
+    from score.judge.work import Work
 
 
 class JudgeEngine(Protocol):
     """Answers requests."""
 
-    def answers(self, requests: Iterable[Request]) -> AsyncIterator[Record]:
-        """Yield one record a request as it is answered, failures included.
+    def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+        """Yield records as requests are answered, one each, failures included.
+
+        Each is handed to ``work.done`` first. The batches of those that were yielded may be
+        forgotten when more is asked for: whoever asks has made them durable.
 
         Raises:
             JudgeUnavailable: the service takes no request at all. What was answered before has
@@ -43,9 +48,9 @@ def engine_for(spec: JudgeSpec, environ: Mapping[str, str]) -> JudgeEngine:
         JudgeUnavailable: the environment lacks the judge's API key.
     """
     if spec.engine == "openai":
-        from score.judge.chat import ChatEngine
+        from score.judge.service import ServiceEngine
 
-        return ChatEngine(spec, environ)
+        return ServiceEngine(spec, environ)
     from score.judge.local import EmbeddingEngine, LexicalEngine
 
     return LexicalEngine() if spec.engine == "lexical" else EmbeddingEngine()

@@ -1,4 +1,4 @@
-"""What grading would cost before it is done: calls, tokens, dollars."""
+"""What grading would take before it is done: calls, tokens, dollars, time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from cache.record import Record
-from cache.request import Request
 from cache.store import Store
+from score.judge.cost import added, cost_usd, rates
 from score.judge.decide import Ask
 from score.judge.docket import Docket
 from score.judge.spec import JudgeSpec
 from score.pair import Pair
-
-CHARACTERS_PER_TOKEN = 4.0
-"""Of English text, roughly: used where the store has no call of the judge to learn from."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,67 +21,61 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     judge: str
     pairs: int
     requests: int
-    """Distinct question, reference and answer among the pairs."""
+    """Distinct cases among the pairs."""
     cached: int
     """Of these, settled in the store."""
     calls: int
     """Calls to make at least; unreadable replies cost more."""
     input_tokens: int
-    """Estimated, as are the next two."""
+    """Estimated, as are all that follow."""
     output_tokens: int
     cost_usd: float | None
     """None where the spec has no prices."""
+    seconds: float | None
+    """At the spec's concurrency and limits; None where the store has no call to learn from."""
 
 
-def plan(store: Store, spec: JudgeSpec, pairs: Sequence[Pair]) -> Plan:
-    """Return what grading ``pairs`` would take. Calls nothing, and needs no API key."""
+def plan(store: Store, spec: JudgeSpec, pairs: Sequence[Pair], *, in_batch: bool = False) -> Plan:
+    """Return what grading ``pairs`` would take. Calls nothing, and needs no API key.
+
+    Args:
+        store: Where records are looked up.
+        spec: Who would grade.
+        pairs: What would be graded.
+        in_batch: Whether calls would travel in batches.
+    """
     docket = Docket(store, spec, pairs)
     calls = [request for _, _, request in docket.pending().values()]
     known = [record for case in docket.cases for record in case.records.values()]
-    input_tokens, output_tokens = _tokens(spec, calls, known) if spec.is_llm else (0, 0)
+    learned = rates(spec, known)
+    usage = added(learned.usage(request) for request in calls if spec.is_llm)
+    tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     return Plan(
         judge=spec.name,
         pairs=len(pairs),
         requests=len(docket.cases),
         cached=sum(not isinstance(case.decision, Ask) for case in docket.cases),
         calls=len(calls),
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        cost_usd=cost_usd(spec, input_tokens, output_tokens),
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cost_usd=cost_usd(spec, usage, in_batch=in_batch),
+        seconds=None if in_batch else _seconds(spec, len(calls), tokens, known),
     )
 
 
-def cost_usd(spec: JudgeSpec, input_tokens: int, output_tokens: int) -> float | None:
-    """US dollars for these tokens; 0 for a judge that runs here, None without prices."""
-    if not spec.is_llm:
-        return 0.0
-    if spec.prices is None:
-        return None
-    prices = spec.prices
-    total = (
-        input_tokens * prices.input_usd_per_million + output_tokens * prices.output_usd_per_million
-    )
-    return total / 1_000_000
-
-
-def _tokens(spec: JudgeSpec, calls: Sequence[Request], known: Iterable[Record]) -> tuple[int, int]:
-    """Input and output tokens of calls: by what earlier calls took, else by rule of thumb."""
-    counted = [
-        (_characters(record.request), record.usage.input_tokens, record.usage.output_tokens)
-        for record in known
-        if record.usage.input_tokens and record.usage.output_tokens
-    ]
-    per_character, per_call = 1 / CHARACTERS_PER_TOKEN, float(spec.expected_output_tokens)
-    if counted:
-        per_character = sum(tokens for _, tokens, _ in counted) / sum(
-            size for size, _, _ in counted
+def _seconds(spec: JudgeSpec, calls: int, tokens: int, known: Iterable[Record]) -> float | None:
+    """The longest of what concurrency, the limit of requests and that of tokens would take."""
+    waits = [record.times.answer_s for record in known if record.times.answer_s is not None]
+    limits = spec.limits
+    least = [
+        60 * count / limit
+        for count, limit in (
+            (calls, limits.requests_per_minute),
+            (tokens, limits.tokens_per_minute),
         )
-        per_call = sum(tokens for _, _, tokens in counted) / len(counted)
-    characters = sum(_characters(request) for request in calls)
-    return round(characters * per_character), round(len(calls) * per_call)
-
-
-def _characters(request: Request) -> int:
-    return sum(
-        len(getattr(part, "text", "")) for message in request.messages for part in message.parts
-    )
+        if limit
+    ]
+    if waits:
+        at_once = spec.concurrency if spec.is_llm else 1
+        least.append(calls * sum(waits) / len(waits) / at_once)
+    return round(max(least), 3) if least else None

@@ -11,6 +11,7 @@ Texts of errors can repeat the key, so they are cleaned here before anyone keeps
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,19 +44,36 @@ def classify(error: openai.APIError, secret: str) -> Fault:
 
     text = cleaned(_message(error), secret)
     if isinstance(error, openai.APITimeoutError):
-        return Fault(Outcome.TIMEOUT, text)
+        # The client's transport calls a connection that was lost or refused a timeout, too.
+        if any(isinstance(cause, TimeoutError) for cause in _causes(error)):
+            return Fault(Outcome.TIMEOUT, text)
+        cause = cleaned(f"Connection lost: {error.__cause__}", secret)
+        return Fault(Outcome.INFRA_ERROR, cause)
     if not isinstance(error, openai.APIStatusError):
         return Fault(Outcome.INFRA_ERROR, text)
-    status = error.status_code
     code = error.code or ""
-    text = f"HTTP {status}: {text}"
-    if status == 400 and (code in _FILTERED or error.type in _FILTERED):
+    return fault_of(error.status_code, code if code else error.type or "", text)
+
+
+def fault_of(status: int, code: str, text: str) -> Fault:
+    """Return what an error that a service names means.
+
+    Args:
+        status: Of HTTP; 0 where the error came with an answer of its own.
+        code: The service's own.
+        text: Its words, cleaned.
+    """
+    if status:
+        text = f"HTTP {status}: {text}"
+    elif code:
+        text = f"{code}: {text}"
+    if status in (0, 400) and code in _FILTERED:
         return Fault(Outcome.CONTENT_FILTER, text)
-    if status in (400, 413) and (_TOO_LONG.search(code) or _TOO_LONG.search(text)):
+    if status in (0, 400, 413) and (_TOO_LONG.search(code) or _TOO_LONG.search(text)):
         return Fault(Outcome.CONTEXT_OVERFLOW, text)
     if status == 408:
         return Fault(Outcome.TIMEOUT, text)
-    refusal = code in _NO_MONEY if status == 429 else status < 500 and status not in _PASSING
+    refusal = code in _NO_MONEY if status in (0, 429) else status < 500 and status not in _PASSING
     return Fault(Outcome.INFRA_ERROR, text, refusal)
 
 
@@ -65,6 +83,13 @@ def cleaned(text: str, secret: str) -> str:
         text = text.replace(secret, "[api key]")
     flat = " ".join(_KEY_LIKE.sub("[api key]", text).split())
     return flat if len(flat) <= _LONGEST else flat[: _LONGEST - 1] + "…"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause = error.__cause__
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
 
 
 def _message(error: openai.APIError) -> str:

@@ -1,8 +1,8 @@
 """Grading: call what the store lacks, and put every answer there as it comes.
 
-Nothing is called twice: not for two pairs with the same texts, not for what an earlier run settled.
-A killed process loses only the calls in flight. Unreadable replies are asked again in rounds, each
-attempt under its own key, as often as the spec allows.
+Nothing is called twice: not for two pairs with the same texts, not for what an earlier run settled,
+not for what a batch is working on. A killed process loses only the calls in flight. Unreadable
+replies are asked again in rounds, each attempt under its own key, as often as the spec allows.
 """
 
 from __future__ import annotations
@@ -10,36 +10,40 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from cache.record import Record
 from cache.store import Store
-from score.errors import JudgeUnavailable
+from score.errors import JudgeUnavailable, ScoreError
+from score.judge.batch import BatchEngine
+from score.judge.batches import Batches
+from score.judge.cost import rates
 from score.judge.decide import Ask
 from score.judge.docket import Docket
-from score.judge.engine import engine_for
-from score.judge.estimate import cost_usd
+from score.judge.engine import JudgeEngine, engine_for
 from score.judge.spec import JudgeSpec
 from score.judge.verdict import JudgeFailure, Verdict
+from score.judge.work import Budget, Work
 from score.pair import Pair
 from score.track import Track, untracked
 
 
 class Graded(msgspec.Struct, kw_only=True):
-    """What grading did. Counts of verdicts and failures are over distinct requests."""
+    """What grading did. Counts of verdicts and failures are over distinct cases."""
 
     judge: str
     pairs: int
     requests: int
-    """Distinct question, reference and answer among the pairs."""
+    """Distinct cases among the pairs."""
     cached: int = 0
     """Of these, settled in the store before anything was called."""
     called: int = 0
-    """Calls made, further attempts included."""
+    """Answers that arrived, those to further attempts included."""
     ok: int = 0
-    """Requests that have a verdict now."""
+    """Cases that have a verdict now."""
     judge_failed: int = 0
     infra_failed: int = 0
     missing: int = 0
@@ -48,8 +52,10 @@ class Graded(msgspec.Struct, kw_only=True):
     cost_usd: float | None = None
     """None where the spec has no prices."""
     seconds: float = 0.0
+    stopped: str = ""
+    """Why calls are left that the same command would make or collect; empty where none is."""
     reasons: dict[str, int] = {}
-    """Why requests have no verdict, and how many, the most frequent first."""
+    """Why cases have no verdict, and how many, the most frequent first."""
 
     @property
     def complete(self) -> bool:
@@ -57,13 +63,34 @@ class Graded(msgspec.Struct, kw_only=True):
         return self.ok == self.requests
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How calls are made, and when they stop. None of it moves a verdict."""
+
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+    in_batch: bool = False
+    """Whether calls travel in batches."""
+    wait: bool = True
+    """Whether to wait for batches."""
+
+
+#: Answers of a service are durable after so many seconds at the latest.
+FLUSH_EVERY_S = 1.0
+
+AT_ONCE = Terms()
+"""Every call, one by one, now."""
+
+
 def grade(
     store: Store,
     spec: JudgeSpec,
     pairs: Sequence[Pair],
     *,
+    terms: Terms = AT_ONCE,
     environ: Mapping[str, str] = os.environ,
     track: Track = untracked,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Graded:
     """Let a judge grade ``pairs``, as far as the store lacks their verdicts.
 
@@ -71,20 +98,24 @@ def grade(
         store: where records are looked up and put.
         spec: who grades.
         pairs: what to grade.
+        terms: budget, and whether calls travel in batches.
         environ: where the API key is read.
         track: shows the progress of each round of calls.
+        say: told what becomes of batches.
 
     Raises:
         JudgeUnavailable: the API key is missing, or the service takes no request. Verdicts that
             arrived before are in the store.
         FeatureMissing: the judge needs a package or a model that is not installed.
+        ScoreError: the terms do not fit the judge, or a batch has calls that would be made here.
     """
     start = time.monotonic()
     docket = Docket(store, spec, pairs)
     done = Graded(judge=spec.name, pairs=len(pairs), requests=len(docket.cases))
     done.cached = sum(not isinstance(case.decision, Ask) for case in docket.cases)
+    grading = _Grading(store, spec, docket, done, terms)
     try:
-        _call(store, spec, docket, done, environ, track)
+        grading.run(environ, track, say)
     except JudgeUnavailable as error:
         _sum_up(docket, done)
         raise JudgeUnavailable(
@@ -94,48 +125,116 @@ def grade(
     finally:
         store.flush()
     _sum_up(docket, done)
-    done.cost_usd = cost_usd(spec, done.input_tokens, done.output_tokens)
+    done.cost_usd = grading.budget.spent_usd
     done.seconds = round(time.monotonic() - start, 3)
     return done
 
 
-def _call(
-    store: Store,
-    spec: JudgeSpec,
-    docket: Docket,
-    done: Graded,
-    environ: Mapping[str, str],
-    track: Track,
-) -> None:
-    asked: set[str] = set()
-    pending = docket.pending()
-    if not pending:
-        return
-    with asyncio.Runner() as runner:
-        engine = engine_for(spec, environ)
-        # A round ends when all its answers are in; only unreadable ones leave something to ask.
-        while pending:
-            asked.update(pending)
-            requests = [request for _, _, request in pending.values()]
-            answers = _answers(runner, engine.answers(requests))
-            for record in track(answers, len(requests), f"judge {spec.name}"):
-                # A formula is free to repeat; an answer that was paid for must not be lost.
-                store.put(record, sync=spec.is_llm)
-                case, sample, _ = pending[record.key]
-                case.records[sample] = record
-                _count(done, record)
-            pending = {key: ask for key, ask in docket.pending().items() if key not in asked}
-        runner.run(engine.close())
+class _Grading:
+    """One call of :func:`grade`."""
+
+    def __init__(
+        self, store: Store, spec: JudgeSpec, docket: Docket, done: Graded, terms: Terms
+    ) -> None:
+        known = (record for case in docket.cases for record in case.records.values())
+        self.budget = Budget(
+            spec,
+            rates(spec, known),
+            max_calls=terms.max_calls,
+            max_cost_usd=terms.max_cost_usd,
+            in_batch=terms.in_batch,
+        )
+        self._store = store
+        self._spec = spec
+        self._docket = docket
+        self._done = done
+        self._terms = terms
+        self._start = time.monotonic()
+
+    def run(self, environ: Mapping[str, str], track: Track, say: Callable[[str], None]) -> None:
+        """Make the calls."""
+        pending = self._docket.pending()
+        if self._terms.in_batch and not self._spec.is_llm:
+            raise ScoreError(f"judge {self._spec.name} is a formula: it has no batches")
+        batches = Batches(self._store.path)
+        if not self._terms.in_batch:
+            _refuse_under_way(batches, self._spec, pending)
+        if not pending and not (self._terms.in_batch and batches.of(self._spec)):
+            return
+        asked: set[str] = set()
+        with asyncio.Runner() as runner:
+            engine = self._engine(environ, say)
+            # A round ends when its answers are in; only unreadable ones leave something to ask.
+            while True:
+                asked.update(pending)
+                requests = [request for _, _, request in pending.values()]
+                work = Work(requests, self.budget, self._keep)
+                answers = self._answers(runner, engine.answers(work))
+                for record in track(answers, len(work), self.progress):
+                    if record.key in pending:
+                        case, sample, _ = pending[record.key]
+                        case.records[sample] = record
+                    _count(self._done, record)
+                if self._is_stopped(engine, len(work)):
+                    break
+                left = self._docket.pending().items()
+                pending = {key: ask for key, ask in left if key not in asked}
+                if not pending:
+                    break
+            runner.run(engine.close())
+
+    def progress(self) -> str:
+        """How fast the calls go, and what they cost so far."""
+        text = f"judge {self._spec.name}"
+        if self._done.called:
+            seconds = max(time.monotonic() - self._start, 1e-3)
+            text += f", {self._done.called / seconds:.1f}/s"
+        if self._spec.is_llm and self.budget.spent_usd is not None:
+            text += f", {self.budget.spent_usd:,.2f} USD so far"
+        return text
+
+    def _engine(self, environ: Mapping[str, str], say: Callable[[str], None]) -> JudgeEngine:
+        if not self._terms.in_batch:
+            return engine_for(self._spec, environ)
+        wait = self._terms.wait
+        return BatchEngine(self._spec, environ, self._store.path, wait=wait, say=say)
+
+    def _is_stopped(self, engine: JudgeEngine, held: int) -> bool:
+        if isinstance(engine, BatchEngine) and engine.open_calls:
+            self._done.stopped = f"{engine.open_calls} calls are in batches that did not end yet"
+        if held:
+            self._done.stopped = f"the budget is used up: {held} calls were not made"
+        return bool(self._done.stopped)
+
+    def _answers(
+        self, runner: asyncio.Runner, answers: AsyncIterator[list[Record]]
+    ) -> Iterator[Record]:
+        """Calls run while the next answers are waited for; each was put as it came."""
+        flushed = time.monotonic()
+
+        async def more() -> list[Record] | None:
+            nonlocal flushed
+            # A killed process loses nothing that was put; a dead machine what was not flushed.
+            if self._terms.in_batch or time.monotonic() - flushed > FLUSH_EVERY_S:
+                self._store.flush()
+                flushed = time.monotonic()
+            return await anext(answers, None)
+
+        while (records := runner.run(more())) is not None:
+            yield from records
+
+    def _keep(self, record: Record) -> None:
+        self._store.put(record, sync=False)
 
 
-def _answers(runner: asyncio.Runner, records: AsyncIterator[Record]) -> Iterator[Record]:
-    """Calls run while the next record is waited for; between records the store is written."""
-
-    async def next_one() -> Record | None:
-        return await anext(records, None)
-
-    while (record := runner.run(next_one())) is not None:
-        yield record
+def _refuse_under_way(batches: Batches, spec: JudgeSpec, pending: Mapping[str, object]) -> None:
+    for batch in batches.of(spec):
+        twice = sum(request.key() in pending for request in batches.requests(batch))
+        if twice:
+            raise ScoreError(
+                f"{twice} of these calls are in batch {batch.id or batch.tag} of {batch.created}: "
+                "collect it with --batch, or cancel it at the service and then collect it"
+            )
 
 
 def _count(done: Graded, record: Record) -> None:

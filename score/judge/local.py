@@ -5,9 +5,10 @@
 
     score = min + f · (max − min), on an integer scale rounded to the nearest step, halves up
 
-Words are runs of [a-z0-9]. Both judges ignore the question. They stand in for a
-judge in tests and in the demo, and show what a real judge adds; no number of theirs is a grade.
-Their replies have a judge's form, so that everything after the engine is the same.
+Words are runs of [a-z0-9]. Both judges ignore the question and key points; of several references
+the closest counts. They stand in for a judge in tests and in the demo, and show what a real judge
+adds; no number of theirs is a grade. Their replies have a judge's form, so that everything after
+the engine is the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator
 from itertools import islice
 
 import msgspec
@@ -26,8 +27,9 @@ import numpy as np
 from cache.record import Outcome, Record, Response, Times
 from cache.request import Request
 from score.judge.engine import now, producer
-from score.judge.request import named_text
+from score.judge.request import named_texts
 from score.judge.spec import Scale
+from score.judge.work import Work
 from score.rouge import RougeL
 from score.similarity import Encoder, cosine
 
@@ -38,40 +40,65 @@ _WORD = re.compile(r"[a-z0-9]+")
 class LexicalEngine:
     """Grades by shared words."""
 
-    async def answers(self, requests: Iterable[Request]) -> AsyncIterator[Record]:
+    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
         """Yield a record for each request; see :class:`JudgeEngine`."""
         rouge_l = RougeL()
-        for request in requests:
-            start = time.monotonic()
-            reference, answer = named_text(request, "reference"), named_text(request, "answer")
-            longest, tokens = rouge_l.f1(reference, answer), token_f1(reference, answer)
-            why = f"ROUGE-L F1 {longest:.3f}, token F1 {tokens:.3f}; a formula, no language model"
-            seconds = time.monotonic() - start
-            yield _record(request, (longest + tokens) / 2, why, seconds, "rouge-score")
+        while batch := list(islice(iter(work.take, None), _BATCH)):
+            records = [self._record(request, rouge_l) for request in batch]
+            for record in records:
+                work.done(record)
+            yield records
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def _record(self, request: Request, rouge_l: RougeL) -> Record:
+        start = time.monotonic()
+        [answer] = named_texts(request, "answer")
+        longest, tokens = max(
+            ((rouge_l.f1(text, answer), token_f1(text, answer)) for text in _references(request)),
+            key=sum,
+        )
+        why = f"ROUGE-L F1 {longest:.3f}, token F1 {tokens:.3f}; a formula, no language model"
+        seconds = time.monotonic() - start
+        return _record(request, (longest + tokens) / 2, why, seconds, "rouge-score")
 
 
 class EmbeddingEngine:
     """Grades by the cosine of sentence embeddings."""
 
-    async def answers(self, requests: Iterable[Request]) -> AsyncIterator[Record]:
+    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
         """Yield a record for each request; see :class:`JudgeEngine`.
 
         Raises:
             FeatureMissing: sentence-transformers or the model's weights are not there.
         """
         encoder = Encoder()
-        for batch in _batches(requests):
+        while batch := list(islice(iter(work.take, None), _BATCH)):
             start = time.monotonic()
-            texts = [named_text(request, "reference") for request in batch]
-            texts += [named_text(request, "answer") for request in batch]
-            cosines = cosine(*np.split(encoder.encode(texts), 2)).tolist()
+            sizes = [len(_references(request)) for request in batch]
+            references = [text for request in batch for text in _references(request)]
+            answers = [
+                text
+                for request, size in zip(batch, sizes, strict=True)
+                for text in named_texts(request, "answer") * size
+            ]
+            cosines = cosine(*np.split(encoder.encode(references + answers), 2))
+            closest = np.maximum.reduceat(cosines, np.cumsum([0, *sizes[:-1]])).tolist()
             seconds = (time.monotonic() - start) / len(batch)
-            for request, value in zip(batch, cosines, strict=True):
-                why = f"cosine {value:.3f}; a formula, no language model"
-                yield _record(request, max(0.0, value), why, seconds, "sentence-transformers")
+            records = [
+                _record(
+                    request,
+                    max(0.0, value),
+                    f"cosine {value:.3f}; a formula, no language model",
+                    seconds,
+                    "sentence-transformers",
+                )
+                for request, value in zip(batch, closest, strict=True)
+            ]
+            for record in records:
+                work.done(record)
+            yield records
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -90,10 +117,8 @@ def token_f1(reference: str, answer: str) -> float:
     return 2 * shared / (expected.total() + said.total()) if shared else 0.0
 
 
-def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
-    rest = iter(requests)
-    while batch := list(islice(rest, _BATCH)):
-        yield batch
+def _references(request: Request) -> list[str]:
+    return named_texts(request, "reference")
 
 
 def _record(request: Request, fraction: float, why: str, seconds: float, package: str) -> Record:

@@ -81,3 +81,5 @@ def _expected(kind: Any) -> str:
 def _constraints(kind: Any) -> Iterator[msgspec.Meta]:
     if get_origin(kind) is Annotated:
         yield from (one for one in get_args(kind)[1:] if isinstance(one, msgspec.Meta))
+    elif NoneType in get_args(kind):
+        yield from (one for part in get_args(kind) for one in _constraints(part))

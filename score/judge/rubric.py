@@ -1,9 +1,12 @@
 """A rubric: the criteria and the scale's steps in words, as a versioned template file.
 
-The first line of the file is a comment with its version, ``{# version: 1 #}``; the rest is the
-text, in which ``{{ scale.min }}`` and ``{{ scale.max }}`` are filled in. How the texts to grade are
-delimited and how to reply is not the rubric's: ``frame.jinja`` adds it to every rubric, so that a
-rubric of a user's own cannot forget it. The rendered text is part of the request and so of the key.
+    {# version: 1 #}
+    {# aspects: accuracy, tone #}           optional: what is said yes or no to beside the score
+    You grade … from {{ scale.low }} to {{ scale.high }} …
+
+How the texts to grade are delimited and how to reply is not the rubric's: ``frame.jinja`` adds it
+to every rubric, so that a rubric of a user's own cannot forget it. The rendered text is part of the
+request and so of the key.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ HERE = Path(__file__).parent
 RUBRICS = HERE / "rubrics"
 
 _VERSION = re.compile(r"\{#-?\s*version:\s*(\S+)\s*-?#\}\s*")
+_ASPECTS = re.compile(r"\{#-?\s*aspects:(.*?)-?#\}", re.DOTALL)
+#: What a reply has anyway.
+_TAKEN = frozenset({"score", "justification"})
 
 
 class Rubric(msgspec.Struct, frozen=True):
@@ -34,6 +40,8 @@ class Rubric(msgspec.Struct, frozen=True):
     version: str
     text: str
     """The template."""
+    aspects: tuple[str, ...] = ()
+    """What the judge says yes, partly or no to, beside the score."""
     file: str = ""
     """Where it was read, for messages."""
 
@@ -55,7 +63,7 @@ def load_rubric(name: str, folder: Path) -> Rubric:
     """Load a rubric by file name: beside the spec in ``folder``, else a bundled one.
 
     Raises:
-        SpecError: no such file, not UTF-8, or no version line.
+        SpecError: no such file, not UTF-8, no version line, or aspects that are no names.
     """
     found = [path for path in (folder / name, RUBRICS / name) if path.is_file()]
     if not found:
@@ -70,7 +78,22 @@ def load_rubric(name: str, folder: Path) -> Rubric:
         raise SpecError(
             f"{found[0]} line 1: the first line must give the version, as in {{# version: 1 #}}"
         )
-    return Rubric(found[0].stem, version[1], text, str(found[0]))
+    aspects = _aspects(text[version.end() :], found[0])
+    return Rubric(found[0].stem, version[1], text, aspects, str(found[0]))
+
+
+def _aspects(text: str, path: Path) -> tuple[str, ...]:
+    listed = _ASPECTS.match(text)
+    if listed is None:
+        return ()
+    names = tuple(name.strip() for name in listed[1].split(","))
+    for number, name in enumerate(names):
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _TAKEN or name in names[:number]:
+            raise SpecError(
+                f"{path} line 2: aspects: found {name!r}; expected different names of lower-case "
+                "letters, digits and _, and neither score nor justification"
+            )
+    return names
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +102,7 @@ def _system(rubric: Rubric, scale: Scale) -> str:
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
-    values: dict[str, Any] = {"scale": scale, "unit": scale.unit}
+    values: dict[str, Any] = {"scale": scale, "unit": scale.unit, "aspects": rubric.aspects}
     try:
         criteria = environment.from_string(rubric.text).render(values).strip()
     except jinja2.TemplateError as error:

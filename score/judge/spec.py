@@ -3,12 +3,14 @@
     name = "gpt-5-mini"             how scores and tables call the judge
     engine = "openai"               openai | lexical | embedding
     model = "gpt-5-mini-2025-08-07"
+    api = "chat"                    chat | responses
     rubric = "sonic-o1.jinja"       beside the spec, else a bundled one
     base_url, api_key_env           where, and the environment variable that holds the key
     samples, attempts               verdicts averaged; requests spent on each at most
     [scale]                         min, max, integer
     [sampling]                      temperature, top_p, max_tokens, seed
-    [prices]                        US dollars per million tokens, for estimates
+    [limits]                        requests_per_minute, tokens_per_minute
+    [prices]                        US dollars per million tokens
 
 ``docs/judges.md`` explains every field.
 """
@@ -34,6 +36,7 @@ SPECS = Path(__file__).parent / "specs"
 _AtLeastOne = Annotated[int, msgspec.Meta(ge=1, description="a whole number, 1 or more")]
 _NotNegative = Annotated[int, msgspec.Meta(ge=0, description="a whole number, 0 or more")]
 _Price = Annotated[float, msgspec.Meta(ge=0, description="a number, 0 or more")]
+_Rate = Annotated[float, msgspec.Meta(gt=0, description="a number a minute, more than 0")]
 _Seconds = Annotated[float, msgspec.Meta(gt=0, description="a number of seconds, more than 0")]
 _Text = Annotated[str, msgspec.Meta(min_length=1, description="text that is not empty")]
 _Name = Annotated[
@@ -81,6 +84,18 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     input_usd_per_million: _Price
     output_usd_per_million: _Price
+    cached_input_usd_per_million: _Price | None = None
+    """For input that the service had kept from an earlier call; None: as any other input."""
+    batch_factor: _Price = 1.0
+    """What a batch costs beside the same calls one by one."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much a service takes in a minute; None: no limit is known."""
+
+    requests_per_minute: _Rate | None = None
+    tokens_per_minute: _Rate | None = None
+    """Input and output together."""
 
 
 class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +108,8 @@ class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     model: _Text
     scale: Scale
     revision: str = ""
+    api: Literal["chat", "responses"] = "chat"
+    """How the server is asked: chat completions, or OpenAI's responses."""
     base_url: str = ""
     api_key_env: str = ""
     """Name of the environment variable with the key; empty: the server asks for none."""
@@ -114,7 +131,14 @@ class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Repeats of one HTTP request after 429, 5xx, a timeout or a lost connection."""
     expected_output_tokens: _AtLeastOne = 200
     """Output tokens a call, for estimates made before the store has any call of this judge."""
+    limits: Limits = Limits()
     prices: Prices | None = None
+    """None: unknown, which is not nothing."""
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """What the judge says yes, partly or no to, beside the score."""
+        return self.rubric.aspects if self.rubric is not None else ()
 
     @property
     def is_llm(self) -> bool:
@@ -131,7 +155,7 @@ class JudgeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         members: dict[str, Any] = msgspec.to_builtins(self)
         for name in ("base_url", "api_key_env", "concurrency", "timeout_s", "max_retries"):
             del members[name]
-        del members["prices"], members["expected_output_tokens"]
+        del members["prices"], members["limits"], members["expected_output_tokens"]
         if self.rubric is not None:
             text = self.rubric.system(self.scale)
             members["rubric"] = {
@@ -214,6 +238,8 @@ def _check(spec: JudgeSpec, path: Path) -> None:
         raise SpecError(f"{path}: base_url: expected http://HOST/v1 or https://HOST/v1")
     if url.username or url.password or url.query:
         raise SpecError(f"{path}: base_url: no user, password or query may be part of it")
+    if spec.api == "responses" and spec.sampling.seed is not None:
+        raise SpecError(f"{path}: sampling.seed: the responses API takes none; leave it out")
     if spec.api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", spec.api_key_env):
         raise SpecError(
             f"{path}: api_key_env: expected the name of an environment variable, not a key"

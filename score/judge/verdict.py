@@ -4,6 +4,7 @@ A reply is read only where its value is certain. What is read: a JSON object wit
 in a code fence, after prose, with the small faults that models make), ``[[7]]``, ``7/10`` where 10
 is the scale's maximum, ``score: 7``, a number alone. What is never done: a value moved into the
 scale, another scale's value converted, the first of two different values taken, silence read as 0.
+Aspects are read beside a score; one that was not answered in its words is left out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import stdev
 from typing import Any, Literal
 
 import json_repair
@@ -20,6 +22,9 @@ import json_repair
 from score.judge.spec import Scale
 
 FailureStatus = Literal["judge_failed", "missing", "infra_failed"]
+
+#: What a judge says to an aspect, and what it is worth; None: the aspect does not apply.
+ASPECT_WORDS: Mapping[str, int | None] = {"yes": 2, "partly": 1, "no": 0, "not applicable": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,15 @@ class Verdict:
     score: float
     """On the scale of the judge's rubric; the mean where the judge was asked several times."""
     justification: str
+    aspects: Mapping[str, float | None] = field(default_factory=dict)
+    """Aspect → 2 (yes) to 0 (no), the mean of several samples; None where it does not apply."""
+    samples: tuple[float, ...] = ()
+    """The scores of which ``score`` is the mean, where the judge was asked several times."""
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of the samples (n − 1); None where the judge was asked once."""
+        return stdev(self.samples) if len(self.samples) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +90,24 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=str, object_pairs_hook=_members)
 
 
-def parse_verdict(text: str, scale: Scale) -> Verdict | JudgeFailure:
+def parse_verdict(text: str, scale: Scale, aspects: Sequence[str] = ()) -> Verdict | JudgeFailure:
     """Read a judge's reply.
+
+    Args:
+        text: The reply.
+        scale: The numbers that a score may be.
+        aspects: Further members of the reply.
 
     Returns:
         The verdict with a score on ``scale``, or a ``judge_failed`` with the reason.
     """
     try:
-        return _read(text, scale)
+        return _read(text, scale, aspects)
     except _Unreadable as error:
         return JudgeFailure("judge_failed", str(error))
 
 
-def _read(text: str, scale: Scale) -> Verdict:
+def _read(text: str, scale: Scale, aspects: Sequence[str]) -> Verdict:
     text = _THOUGHT.sub("", text).strip()
     if not text:
         raise _Unreadable("the reply is empty")
@@ -101,11 +120,17 @@ def _read(text: str, scale: Scale) -> Verdict:
         values = {_as_number(found["score"], scale) for found in objects}
         score = _on_scale(_the_only(values), scale)
         justification = objects[0].get("justification")
-        return Verdict(score, justification if isinstance(justification, str) else "")
+        why = justification if isinstance(justification, str) else ""
+        return Verdict(score, why, _aspects(objects[0], aspects))
     said = {_number(match, scale) for match in _matches(_FENCE.sub("", text).strip())}
     if not said:
         raise _Unreadable(f"no score in the reply: {_excerpt(text)}")
     return Verdict(_on_scale(_the_only(said), scale), text)
+
+
+def _aspects(members: Mapping[str, Any], names: Sequence[str]) -> dict[str, float | None]:
+    said = {name: str(members.get(name)).strip().rstrip(".").lower() for name in names}
+    return {name: ASPECT_WORDS[word] for name, word in said.items() if word in ASPECT_WORDS}
 
 
 def _the_only(values: set[float]) -> float:
