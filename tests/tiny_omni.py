@@ -12,33 +12,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.tiny_tokenizer import QWEN_OMNI_TEMPLATE, make_tokenizer
+
 _INIT_STD = 0.2
-_SPECIAL = {
-    "image_token": "<|IMAGE|>",
-    "audio_token": "<|AUDIO|>",
-    "video_token": "<|VIDEO|>",
-    "vision_bos_token": "<|vision_bos|>",
-    "vision_eos_token": "<|vision_eos|>",
-    "audio_bos_token": "<|audio_bos|>",
-    "audio_eos_token": "<|audio_eos|>",
-}
-_CORPUS = [
-    "Say what can be seen and what can be heard, then answer the question.",
-    "the a of and to in is it on for with as at by which who when where how many",
-    '{"answer_letter": "B", "answer_index": 1, "rationale": "because", "confidence": 0.5}',
-    "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 32 64 100",
-]
-_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
-    "{% if message['content'] is string %}{{ message['content'] }}"
-    "{% else %}{% for piece in message['content'] %}"
-    "{% if piece['type'] == 'image' %}<|vision_bos|><|IMAGE|><|vision_eos|>"
-    "{% elif piece['type'] == 'audio' %}<|audio_bos|><|AUDIO|><|audio_eos|>"
-    "{% elif piece['type'] == 'video' %}<|vision_bos|><|VIDEO|><|vision_eos|>"
-    "{% else %}{{ piece['text'] }}{% endif %}"
-    "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 #: Pixels of one frame, at least and at most; kept small for speed.
 _SIZE = {"shortest_edge": 4 * 28 * 28, "longest_edge": 64 * 28 * 28}
 
@@ -49,10 +25,14 @@ def make_tiny_omni(folder: Path, *, seed: int = 0) -> Path:
     from transformers import GenerationConfig, Qwen2_5OmniForConditionalGeneration
 
     torch.manual_seed(seed)
-    tokenizer = _tokenizer()
+    tokenizer = make_tokenizer()
     model = Qwen2_5OmniForConditionalGeneration(_config(tokenizer)).to(torch.float32).eval()
     model.generation_config = GenerationConfig(
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=False
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        do_sample=True,
+        temperature=0.5,
+        top_k=7,
     )
     model.save_pretrained(folder)
     _processor(tokenizer).save_pretrained(folder)
@@ -63,33 +43,27 @@ def make_tiny_omni(folder: Path, *, seed: int = 0) -> Path:
     return folder
 
 
-def _tokenizer() -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import Qwen2Tokenizer
+def make_tiny_adapter(folder: Path, *, layers: int, size: int) -> None:
+    """Write LoRA weights, in PEFT's layout, for the queries of a checkpoint's language model."""
+    import torch
+    from safetensors.torch import save_file
 
-    raw = Tokenizer(models.BPE())
-    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    raw.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    raw.train_from_iterator(
-        _CORPUS,
-        trainers.BpeTrainer(vocab_size=480, show_progress=False, initial_alphabet=alphabet),
-    )
-    learned = json.loads(raw.to_str())["model"]
-    tokenizer = Qwen2Tokenizer(
-        vocab=learned["vocab"],
-        merges=[tuple(pair) for pair in learned["merges"]],
-        unk_token="<|endoftext|>",
-        pad_token="<|endoftext|>",
-        eos_token="<|im_end|>",
-        model_max_length=32768,
-        extra_special_tokens=_SPECIAL,
-    )
-    tokenizer.add_special_tokens(
-        {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]},
-        replace_extra_special_tokens=False,
-    )
-    return tokenizer
+    torch.manual_seed(1)
+    folder.mkdir()
+    weights = {}
+    for layer in range(layers):
+        at = f"base_model.model.thinker.model.layers.{layer}.self_attn.q_proj"
+        weights[f"{at}.lora_A.weight"] = torch.randn(8, size)
+        weights[f"{at}.lora_B.weight"] = torch.randn(size, 8)
+    save_file(weights, folder / "adapter_model.safetensors")
+    about = {
+        "peft_type": "LORA",
+        "r": 8,
+        "lora_alpha": 8,
+        "target_modules": ["q_proj"],
+        "task_type": "CAUSAL_LM",
+    }
+    (folder / "adapter_config.json").write_text(json.dumps(about))
 
 
 def _config(tokenizer: Any) -> Any:
@@ -192,5 +166,5 @@ def _processor(tokenizer: Any) -> Any:
             padding_side="right",
         ),
         tokenizer=tokenizer,
-        chat_template=_TEMPLATE,
+        chat_template=QWEN_OMNI_TEMPLATE,
     )

@@ -8,6 +8,7 @@ all-MiniLM-L6-v2 (unit length, so a dot product is the cosine).
                 evidence" when no window is similar to the question
 * localization  the window most similar to the target event, on the side of the anchor's window that
                 the question's relation asks for
+* assistant     keeps quiet: what is asked of an assistant is in the sound, and it does not listen
 
 It never looks at frames or sound, though both are decoded like any model's.
 """
@@ -23,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.item import Segment
+from bench.labels import SILENCE
 from cache.record import Outcome, Response
 from cache.request import Request
 from infer.asked import Asked, read_asked
 from infer.card import ModelCard
-from infer.checkpoint import resolve
+from infer.checkpoint import locate
 from infer.engine import Answer
 from infer.media.captions import Cue
 from infer.media.decode import Prepared
@@ -62,6 +64,8 @@ class CaptionsEngine:
     async def answer(self, request: Request, prepared: Prepared) -> Answer:
         """Return the answer that the captions suggest."""
         asked = read_asked(request)
+        if SILENCE in asked.instruction:
+            return Answer(Outcome.OK, Response(text=SILENCE, finish_reason="stop"))
         cues = next((part for part in prepared.media if isinstance(part, tuple)), ())
         answer = self._answer(asked, cues, prepared)
         return Answer(Outcome.OK, Response(text=json.dumps(answer), finish_reason="stop"))
@@ -164,9 +168,7 @@ def create(card: ModelCard) -> CaptionsEngine:
     """
     from sentence_transformers import SentenceTransformer
 
-    return CaptionsEngine(
-        SentenceTransformer(resolve(card.checkpoint, card.revision), device="cpu")
-    )
+    return CaptionsEngine(SentenceTransformer(locate(card).place, device="cpu"))
 
 
 def make_windows(cues: tuple[Cue, ...], longest: int = 3) -> list[Window]:

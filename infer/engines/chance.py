@@ -2,7 +2,8 @@
 
 The guess depends on the request's key and nothing else, so it is the same on every machine and for
 every shard. A choice is drawn evenly over the options; an interval has its middle drawn evenly over
-the segment and a length between 5% and 35% of it; a summary is words of the prompt, shuffled.
+the segment and a length between 5% and 35% of it; a summary is words of the prompt, shuffled; an
+assistant keeps quiet half of the time, and else says some of them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.item import Segment
+from bench.labels import SILENCE
 from cache.record import Outcome, Response
 from cache.request import Request
 from infer.asked import Asked, read_asked
@@ -27,7 +29,11 @@ class ChanceEngine:
     async def answer(self, request: Request, prepared: Prepared) -> Answer:
         """Return a guess drawn from a generator that the request's key seeds."""
         generator = np.random.default_rng(int(request.key(), 16))
-        guess = _guess(read_asked(request), prepared, generator)
+        asked = read_asked(request)
+        if SILENCE in asked.instruction:
+            said = SILENCE if generator.random() < 0.5 else _words(asked.instruction, generator, 12)
+            return Answer(Outcome.OK, Response(text=said, finish_reason="stop"))
+        guess = _guess(asked, prepared, generator)
         return Answer(Outcome.OK, Response(text=json.dumps(guess), finish_reason="stop"))
 
     def close(self) -> None:
@@ -68,6 +74,6 @@ def _interval(segment: Segment, generator: np.random.Generator) -> dict[str, Any
     }
 
 
-def _words(text: str, generator: np.random.Generator) -> str:
+def _words(text: str, generator: np.random.Generator, most: int | None = None) -> str:
     words = text.split()
-    return " ".join(words[index] for index in generator.permutation(len(words)))
+    return " ".join(words[index] for index in generator.permutation(len(words))[:most])
