@@ -1,124 +1,21 @@
-"""Frames, sound and captions are those of the asked stretch, on every codec."""
+"""A request's media are prepared as asked, and what was really decoded is said."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
-import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from cache.request import Media, Message, Preprocessing, Request, Text
 from infer.errors import DecodeError
+from infer.media import decode
 from infer.media.captions import read_captions
 from infer.media.decode import prepare
-from infer.media.frames import read_frames, sample_times, scaled_size
 from infer.media.probe import probe
-from infer.media.sound import read_sound
-from tests.clips import make_clip, make_tone, read_number
-
-CODECS = {
-    "h264 closed GOP": ("clip.mp4", "libx264", {"bf": "3"}),
-    "h264 open GOP": ("clip.mp4", "libx264", {"bf": "3", "x264-params": "open-gop=1"}),
-    "hevc closed GOP": ("clip.mp4", "libx265", {"x265-params": "open-gop=0:log-level=none"}),
-    "hevc open GOP": ("clip.mp4", "libx265", {"x265-params": "open-gop=1:log-level=none"}),
-    "vp9": ("clip.webm", "libvpx-vp9", {"deadline": "realtime", "cpu-used": "8"}),
-    "av1": ("clip.mp4", "libsvtav1", {"preset": "12"}),
-    "mpeg4": ("clip.mp4", "mpeg4", {"b": "2000000"}),
-}
-
-
-@pytest.mark.parametrize("name", CODECS)
-def test_frames_are_those_shown_at_the_asked_times(name: str, tmp_path: Path) -> None:
-    file, codec, options = CODECS[name]
-    path = make_clip(tmp_path / file, codec=codec, options=options)
-    # Between key frames, across one (frame 50), on one (frame 100), neighbours, the last frame.
-    asked = np.array([49, 50, 51, 53, 99, 100, 101, 137, 199]) / 25 + 0.02
-
-    frames, _ = read_frames(path, probe(path), asked, None)
-
-    assert [read_number(frame) for frame in frames.pixels] == [
-        49,
-        50,
-        51,
-        53,
-        99,
-        100,
-        101,
-        137,
-        199,
-    ]
-    # WebM keeps milliseconds and opus priming moves the start by 7 ms.
-    assert frames.times_s == pytest.approx(asked - 0.02, abs=0.01)
-
-
-def test_frames_of_a_variable_rate_clip_follow_its_own_times(tmp_path: Path) -> None:
-    times_s = [number * 0.04 if number < 50 else 2.0 + (number - 50) * 0.2 for number in range(75)]
-    path = make_clip(tmp_path / "clip.mp4", times_s=times_s)
-
-    frames, _ = read_frames(path, probe(path), np.array([1.01, 2.1, 4.39, 4.41, 6.7]), None)
-
-    assert [read_number(frame) for frame in frames.pixels] == [25, 50, 61, 62, 73]
-
-
-def test_a_clip_that_does_not_start_at_zero_is_read_on_the_players_clock(tmp_path: Path) -> None:
-    path = make_clip(
-        tmp_path / "clip.mp4", times_s=[5.0 + number / 25 for number in range(100)], tone_hz=None
-    )
-
-    frames, _ = read_frames(path, probe(path), np.array([0.02, 1.02, 3.5]), None)
-
-    assert [read_number(frame) for frame in frames.pixels] == [0, 25, 87]
-    assert frames.times_s == pytest.approx([0.0, 1.0, 3.48], abs=1e-3)
-
-
-def test_more_times_than_frames_give_each_frame_once(tmp_path: Path) -> None:
-    path = make_clip(tmp_path / "clip.mp4", frames=5)
-
-    frames, _ = read_frames(path, probe(path), sample_times(0.0, 0.2, 64, None), None)
-
-    assert [read_number(frame) for frame in frames.pixels] == [0, 1, 2, 3, 4]
-
-
-def test_frames_are_scaled_down_to_the_shorter_edge_and_never_up() -> None:
-    assert scaled_size(1920, 1080, 360) == (640, 360)
-    assert scaled_size(1080, 1920, 360) == (360, 640)
-    assert scaled_size(320, 96, 360) == (320, 96)
-    assert scaled_size(853, 480, None) == (852, 480)
-
-
-def test_sample_times_are_middles_of_equal_bins_and_the_smaller_count_wins() -> None:
-    assert sample_times(10.0, 20.0, 4, None).tolist() == [11.25, 13.75, 16.25, 18.75]
-    assert sample_times(10.0, 20.0, 256, 1.0).tolist() == [10.5 + second for second in range(10)]
-    assert sample_times(0.0, 0.3, None, 1.0).tolist() == [0.15]
-
-
-def test_sound_is_mono_at_the_asked_rate_and_of_the_asked_stretch(tmp_path: Path) -> None:
-    path = make_tone(tmp_path / "sound.m4a", 8.0)  # silent until 4 s
-
-    quiet, loud = (read_sound(path, start_s, start_s + 1.5, 16_000) for start_s in (1.0, 5.0))
-
-    assert quiet is not None
-    assert loud is not None
-    assert len(quiet.samples) == len(loud.samples) == 24_000
-    assert np.abs(quiet.samples).max() < 1e-3
-    spectrum = np.abs(np.fft.rfft(loud.samples))
-    assert np.argmax(spectrum) / 1.5 == pytest.approx(440.0, abs=1.0)
-
-
-def test_sound_starts_at_the_asked_sample(tmp_path: Path) -> None:
-    path = make_tone(tmp_path / "sound.m4a", 8.0)  # the tone begins at 4 s
-
-    sound = read_sound(path, 3.75, 4.25, 16_000)
-
-    assert sound is not None
-    first = np.flatnonzero(np.abs(sound.samples) > 0.05)[0] / 16_000
-    assert first == pytest.approx(0.25, abs=0.03)  # an AAC frame is 21 ms
-
-
-def test_a_file_without_a_sound_track_has_no_sound(tmp_path: Path) -> None:
-    path = make_clip(tmp_path / "clip.mp4", frames=25, tone_hz=None)
-
-    assert read_sound(path, 0.0, 1.0, 16_000) is None
+from infer.media.recent import Recent
+from tests.clips import make_clip, read_number
 
 
 def test_captions_are_the_cues_that_overlap_the_segment(tmp_path: Path) -> None:
@@ -175,7 +72,7 @@ def test_a_segment_beyond_the_end_is_clamped_and_says_so(tmp_path: Path) -> None
     facts = prepared.effective["video"][0]
     assert (facts["start_s"], facts["clamped_from_s"]) == (2.0, 60.0)
     assert facts["end_s"] == pytest.approx(4.0, abs=0.05)
-    assert facts["decoder"] == "decord"
+    assert facts["decoder"].startswith("PyAV ")
 
 
 def test_a_segment_that_starts_after_the_end_is_a_decode_error(tmp_path: Path) -> None:
@@ -203,6 +100,81 @@ def test_prepared_media_come_in_the_order_of_the_requests_parts(tmp_path: Path) 
     assert [read_number(frame) for frame in frames.pixels] == [12, 37, 62, 87]
     assert sound is None
     assert prepared.effective["audio"] == [{"start_s": 0.0, "end_s": 4.0, "audio": "none"}]
+
+
+def test_decord_decodes_where_it_is_asked_for_and_the_key_and_the_record_say_so(
+    tmp_path: Path,
+) -> None:
+    # A short clip with one key frame a second: there decord finds what it is asked for.
+    path = make_clip(tmp_path / "clip.mp4", options={"g": "25"})
+    request, files = _request(path, "video", 2.0, 6.0)
+    asked = replace(request.preprocessing, decoder="decord")
+    by_decord = replace(request, preprocessing=asked)
+
+    prepared, exact = prepare(by_decord, files), prepare(request, files)
+
+    assert by_decord.key() != request.key()
+    [facts], [exact_facts] = prepared.effective["video"], exact.effective["video"]
+    assert facts["decoder"] == "decord"
+    assert facts["times_s"] == exact_facts["times_s"]
+    numbers = [[read_number(pixels) for pixels in one.media[0].pixels] for one in (prepared, exact)]
+    assert numbers[0] == numbers[1]
+
+
+def test_media_asked_again_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_clip(tmp_path / "clip.mp4", frames=50)
+    decoded = []
+    real = decode.read_frames
+    monkeypatch.setattr(decode, "read_frames", lambda *asked: decoded.append(asked) or real(*asked))
+    recent: Recent[decode.Part] = Recent(10_000_000)
+
+    def prepare_again(start_s: float, frames: int) -> decode.Prepared:
+        media = (_media("a" * 64, "video", start_s, 2.0),)
+        asked = Preprocessing(frames=frames)
+        return decode.prepare_media(media, asked, {"a" * 64: str(path)}, recent)
+
+    first, again = prepare_again(0.0, 4), prepare_again(0.0, 4)
+    assert len(decoded) == 1
+    assert again.media == first.media
+    prepare_again(0.5, 4)
+    prepare_again(0.0, 3)
+    assert len(decoded) == 3
+
+
+def test_what_is_at_hand_fits_into_its_bound_and_the_oldest_use_goes_first() -> None:
+    recent: Recent[str] = Recent(10)
+    made = []
+
+    def get(key: str, size: int) -> str:
+        return recent.get(key, lambda: made.append(key) or key, lambda _: size)
+
+    for key, size in (("a", 4), ("b", 4), ("a", 4), ("c", 4), ("a", 4), ("b", 4), ("huge", 11)):
+        get(key, size)
+    get("huge", 11)
+
+    assert made == ["a", "b", "c", "b", "huge", "huge"]
+
+
+def test_a_file_that_is_gone_is_a_decode_error(tmp_path: Path) -> None:
+    prepared = prepare(*_request(tmp_path / "gone.mp4", "video", 0.0, 1.0))
+
+    assert "gone.mp4: No such file" in prepared.error
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_file_gives_frames_or_a_decode_error(seed: int, tmp_path: Path) -> None:
+    path = make_clip(tmp_path / "clip.mp4")
+    rng = random.Random(seed)
+    content = bytearray(path.read_bytes())
+    for at in rng.sample(range(len(content)), len(content) // 100):
+        content[at] = rng.randrange(256)
+    path.write_bytes(content)
+
+    prepared = prepare(*_request(path, "video", 1.0, 7.0))
+
+    assert "clip.mp4" in prepared.error or prepared.effective["video"][0]["frames"] > 0
 
 
 def _media(sha256: str, kind: str, start_s: float, end_s: float) -> Media:

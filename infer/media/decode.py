@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,27 @@ import numpy as np
 from cache.request import Media, Preprocessing, Request
 from infer.errors import DecodeError
 from infer.media.captions import Cue, read_captions
+from infer.media.decord_frames import read_frames_by_decord
+from infer.media.file import MediaFile, take_file
 from infer.media.frames import Frames, read_frames, sample_times
 from infer.media.probe import Probe, probe
+from infer.media.recent import Recent
 from infer.media.sound import Sound, read_sound
 
-Decoded = Frames | Sound | tuple[Cue, ...] | None
+Decoded = Frames | Sound | MediaFile | tuple[Cue, ...] | None
+#: What was decoded of one media part, and the facts about it.
+Part = tuple[Decoded, dict[str, Any]]
+
+_BLOCK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A request's media, ready for an engine."""
 
-    media: tuple[Decoded, ...]
-    """One for each media part, in their order; None for sound that the file does not have."""
+    media: tuple[Decoded, ...] = ()
+    """One for each media part, in their order; None for sound that the file does not have, or that
+    the video before it carries."""
     effective: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     """Why decoding failed; empty when it did not."""
@@ -45,37 +54,86 @@ def prepare(request: Request, files: Mapping[str, str]) -> Prepared:
         request: The request.
         files: Path of each media file by the sha256 of its bytes.
     """
+    return prepare_media(media_of(request), request.preprocessing, files, Recent(0))
+
+
+def media_of(request: Request) -> tuple[Media, ...]:
+    """Return the media parts of a request, in the order in which they are prepared."""
+    parts = (part for message in request.messages for part in message.parts)
+    return tuple(part for part in parts if isinstance(part, Media))
+
+
+def prepare_media(
+    media: tuple[Media, ...], asked: Preprocessing, files: Mapping[str, str], recent: Recent[Part]
+) -> Prepared:
+    """Like :func:`prepare`, of media without the request around them.
+
+    Args:
+        media: The parts.
+        asked: What is asked of them.
+        files: Path of each media file by the sha256 of its bytes.
+        recent: What was decoded for earlier requests.
+    """
     began = time.perf_counter()
-    parts = [part for message in request.messages for part in message.parts]
-    media: list[Decoded] = []
+    decoded: list[Decoded] = []
     effective: dict[str, list[dict[str, Any]]] = {}
     try:
-        for part in parts:
-            if isinstance(part, Media):
-                decoded, facts = _decode(part, Path(files[part.sha256]), request.preprocessing)
-                media.append(decoded)
-                effective.setdefault(part.kind, []).append(facts)
+        for part in media:
+            before = decoded[-1] if decoded else None
+            if part.kind == "audio" and isinstance(before, MediaFile) and before.sound:
+                decoded.append(None)
+                effective.setdefault(part.kind, []).append({"audio": "in the video file"})
+                continue
+            path = Path(files[part.sha256])
+            whole, facts = recent.get(
+                _identity(part, asked), partial(_decode, part, path, asked), _size
+            )
+            decoded.append(whole)
+            effective.setdefault(part.kind, []).append(facts)
     except DecodeError as error:
         return Prepared((), effective, str(error), time.perf_counter() - began)
-    return Prepared(tuple(media), effective, "", time.perf_counter() - began)
+    return Prepared(tuple(decoded), effective, "", time.perf_counter() - began)
 
 
-def _decode(part: Media, path: Path, asked: Preprocessing) -> tuple[Decoded, dict[str, Any]]:
+def _identity(part: Media, asked: Preprocessing) -> tuple[object, ...]:
+    # What decoding depends on; the settings of the other kinds do not matter.
+    if part.kind == "audio":
+        return part, asked.sample_rate_hz
+    if asked.as_files:
+        return part, "audio" in asked.modality
+    return part, asked.frames, asked.fps, asked.shorter_edge_px, asked.decoder
+
+
+def _size(part: Part) -> int:
+    decoded, _ = part
+    if isinstance(decoded, Frames):
+        return decoded.pixels.nbytes
+    return decoded.samples.nbytes if isinstance(decoded, Sound) else 0
+
+
+def _decode(part: Media, path: Path, asked: Preprocessing) -> Part:
     if part.kind == "captions":
         end_s = float("inf") if part.end_s is None else part.end_s
         cues = read_captions(path, part.start_s or 0.0, end_s)
         return cues, {"cues": len(cues)}
     probed = probe(path)
+    if part.kind == "image":
+        picture = read_frames(path, probed, np.zeros(1), asked.shorter_edge_px)
+        return picture, _pyav() | _frame_facts(picture)
     start_s, end_s, facts = _window(part, probed, path)
     if part.kind == "audio":
         sound = read_sound(path, start_s, end_s, asked.sample_rate_hz or 16_000)
-        return sound, facts | _sound_facts(sound)
-    if part.kind == "image":
-        picture, decoder = read_frames(path, probed, np.zeros(1), asked.shorter_edge_px)
-        return picture, {"decoder": decoder} | _frame_facts(picture)
+        return sound, facts | sound_facts(sound)
+    if asked.as_files:
+        with_sound = "audio" in asked.modality
+        file = take_file(path, part.sha256, probed, start_s, end_s, with_sound=with_sound)
+        return file, facts | {"file": "with its sound" if file.sound else "without sound"}
     times_s = sample_times(start_s, end_s, asked.frames, asked.fps)
-    frames, decoder = read_frames(path, probed, times_s, asked.shorter_edge_px)
-    return frames, facts | {"decoder": decoder} | _frame_facts(frames)
+    if asked.decoder == "decord":
+        frames = read_frames_by_decord(path, probed, times_s, asked.shorter_edge_px)
+        return frames, facts | {"decoder": "decord"} | _frame_facts(frames)
+    frames = read_frames(path, probed, times_s, asked.shorter_edge_px)
+    return frames, facts | _pyav() | _frame_facts(frames)
 
 
 def _window(part: Media, probed: Probe, path: Path) -> tuple[float, float, dict[str, Any]]:
@@ -92,6 +150,12 @@ def _window(part: Media, probed: Probe, path: Path) -> tuple[float, float, dict[
     return start_s, clamped, facts
 
 
+def _pyav() -> dict[str, Any]:
+    import av
+
+    return {"decoder": f"PyAV {av.__version__}"}
+
+
 def _frame_facts(frames: Frames) -> dict[str, Any]:
     count, height, width, _ = frames.pixels.shape
     return {
@@ -103,10 +167,15 @@ def _frame_facts(frames: Frames) -> dict[str, Any]:
     }
 
 
-def _sound_facts(sound: Sound | None) -> dict[str, Any]:
+def sound_facts(sound: Sound | None) -> dict[str, Any]:
+    """Say what a sound is: its length, rate and loudness."""
     if sound is None:
         return {"audio": "none"}
-    rms = float(np.sqrt(np.mean(np.square(sound.samples, dtype=np.float64))))
+    blocks = range(0, len(sound.samples), _BLOCK)  # hours of sound are not copied for a figure
+    energy = sum(
+        float(np.square(sound.samples[at : at + _BLOCK], dtype=np.float64).sum()) for at in blocks
+    )
+    rms = (energy / max(1, len(sound.samples))) ** 0.5
     return {
         "seconds": round(len(sound.samples) / sound.sample_rate_hz, 3),
         "sample_rate_hz": sound.sample_rate_hz,

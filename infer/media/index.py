@@ -1,12 +1,11 @@
-"""The index of a video track: when each frame is shown, read from its packets without decoding.
+"""The index of a stretch of a video track: when each frame is shown, read from its packets.
 
-It also tells whether decord can be trusted with the file. decord seeks to key frames and counts
-frames from there; where frames shown before a key frame are stored after it (open GOP: leading
-pictures), or where an edit list hides frames, it returns other frames than asked, without a word.
+Nothing is decoded for it, and only the stretch is read.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,41 +14,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infer.errors import DecodeError
-from infer.media.probe import Probe, open_media
+from infer.media.probe import CUT_S, Probe, claimed_end_s, only, open_media, packets_from, video_of
 
-#: Codecs on which decord was found exact, at constant and variable rate, when the GOPs are closed.
-DECORD_CODECS = frozenset({"h264", "vp9", "av1"})
-
-
-#: A track that is shorter than it claims by more than this was cut off.
-CUT_S = 0.5
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class FrameIndex:
     """When frames are shown."""
 
-    pts: NDArray[np.int64]
+    pts: Integers
     """(n_frames,), ascending, in the stream's time base."""
-    shown_s: NDArray[np.float64]
+    shown_s: Floats
     """(n_frames,), the same in seconds on the media's clock."""
-    keys: NDArray[np.int64]
+    keys: Integers
     """Times of the key frames, ascending, in the stream's time base."""
     end_s: float
-    """When the last frame that the file really holds ends."""
+    """When the last of the frames ends; behind the stretch, unless the file ends before."""
     claimed_end_s: float
     """When the track ends by its own account; minus infinity where it does not say."""
-    closed: bool
-    """No frame is shown before a key frame that is stored ahead of it, and none is hidden."""
+    timed: bool
+    """Every packet says when its frame is shown. AVI's do not, where frames are reordered."""
 
-    def at(self, times_s: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the distinct indices of the frames that a player shows at ``times_s``."""
-        # A microsecond absorbs rounding; before the first frame a player shows the first.
-        shown = np.searchsorted(self.shown_s, times_s + 1e-6, side="right") - 1
-        return np.unique(np.clip(shown, 0, len(self.shown_s) - 1))
+    def at(self, times_s: Floats) -> Integers:
+        """Return the distinct pts of the frames that a player shows at ``times_s``."""
+        return self.pts[shown_at(self.shown_s, times_s)]
 
 
-def require_whole(path: Path, index: FrameIndex, times_s: NDArray[np.float64]) -> None:
+def shown_at(shown_s: Floats, times_s: Floats) -> Integers:
+    """Return the distinct indices of the frames that a player shows at ``times_s``."""
+    # A microsecond absorbs rounding; before the first frame a player shows the first.
+    shown = np.searchsorted(shown_s, times_s + 1e-6, side="right") - 1
+    return np.unique(np.clip(shown, 0, len(shown_s) - 1))
+
+
+def require_whole(path: Path, index: FrameIndex, times_s: Floats) -> None:
     """Refuse times that the track claims to have and the file does not.
 
     Raises:
@@ -63,46 +63,49 @@ def require_whole(path: Path, index: FrameIndex, times_s: NDArray[np.float64]) -
         )
 
 
-def read_index(path: Path, probed: Probe) -> FrameIndex:
-    """Index a file's video track; the latest files' indices are kept in memory.
+def read_index(
+    path: Path, probed: Probe, start_s: float = 0.0, end_s: float = math.inf
+) -> FrameIndex:
+    """Index a stretch of a file's video track, by default all of it.
 
     Raises:
         DecodeError: the packets cannot be read, or there are none.
     """
-    return _read_index(path, probed, path.stat().st_mtime_ns)
-
-
-def decoder_for(probed: Probe, index: FrameIndex) -> str:
-    """Return the library that decodes this file's frames exactly: ``decord`` or ``pyav``."""
-    exact = probed.video_codec in DECORD_CODECS and index.closed and probed.rotation % 360 == 0
-    return "decord" if exact else "pyav"
+    return _read_index(path, path.stat().st_mtime_ns, probed, start_s, end_s)
 
 
 @lru_cache(maxsize=16)
-def _read_index(path: Path, probed: Probe, mtime_ns: int) -> FrameIndex:
+def _read_index(
+    path: Path, mtime_ns: int, probed: Probe, start_s: float, end_s: float
+) -> FrameIndex:
     import av
 
     pts: list[int] = []
     keys: list[int] = []
-    closed, last = True, 0
+    last = 0
     with open_media(path) as container:
-        stream = container.streams.video[0]
+        stream = video_of(container)
+        only(container, stream)
+        base = float(stream.time_base)
+        stop = (end_s + probed.start_s) / base
+        timed = container.format.name != "avi" or not stream.codec_context.has_b_frames
         try:
-            for packet in container.demux(stream):
+            for packet in packets_from(container, stream, round((start_s + probed.start_s) / base)):
                 if packet.pts is None:
+                    timed = False
                     continue
-                closed &= not packet.is_discard and (not keys or packet.pts >= keys[-1])
-                pts.append(packet.pts)
-                last = max(last, packet.pts + (packet.duration or 0))
                 if packet.is_keyframe:
                     keys.append(packet.pts)
+                if not packet.is_discard:  # what an edit list hides
+                    pts.append(packet.pts)
+                    last = max(last, packet.pts + (packet.duration or 0))
+                # No later packet is shown before its decoding time.
+                if packet.dts is not None and packet.dts > stop:
+                    break
         except av.error.FFmpegError as error:
             raise DecodeError(f"{path}: {error}") from error
-        base = float(stream.time_base)
-        claimed_s = -np.inf
-        if stream.duration:
-            claimed_s = ((stream.start_time or 0) + stream.duration) * base - probed.start_s
-    if not pts:
+        claimed_s = claimed_end_s(container, stream)
+    if timed and not pts:
         raise DecodeError(f"{path}: the video track holds no frame")
     ordered = np.unique(np.array(pts, dtype=np.int64))
     return FrameIndex(
@@ -111,5 +114,5 @@ def _read_index(path: Path, probed: Probe, mtime_ns: int) -> FrameIndex:
         keys=np.array(sorted(keys), dtype=np.int64),
         end_s=last * base - probed.start_s,
         claimed_end_s=claimed_s,
-        closed=closed and len(ordered) == len(pts),
+        timed=timed,
     )
