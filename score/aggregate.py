@@ -69,16 +69,18 @@ def topic_means(
         .collect()
     )
     total = _total(exact_sums)
-    values = [np.asarray(found, dtype=np.float64) for found in listed["value"]]
-    expected = listed["n_expected"]
+    values = [found.to_numpy() for found in listed["value"]]
+    expected = listed["n_expected"].to_list()
+    means = [_means(found, n, total) for found, n in zip(values, expected, strict=True)]
     return listed.with_columns(
         pl.Series("n_scored", [len(found) for found in values], dtype=pl.Int64),
-        _floats("mean", [_mean(found, len(found), total) for found in values]),
-        _floats(
-            "mean_all", [_mean(found, n, total) for found, n in zip(values, expected, strict=True)]
-        ),
+        _floats("mean", [mean for mean, _ in means]),
+        _floats("mean_all", [mean_all for _, mean_all in means]),
         _floats("median", [_median(found) for found in values]),
-        _floats("std", [_std(found, total) for found in values]),
+        _floats(
+            "std",
+            [_std(found, mean, total) for found, (mean, _) in zip(values, means, strict=True)],
+        ),
     ).select(*groups, "n_expected", "n_scored", "mean", _of_both_kinds("mean_all"), "median", "std")
 
 
@@ -141,13 +143,25 @@ def _mean(values: Floats, n: int, total: Callable[[Floats], float]) -> float | N
     return total(values) / n
 
 
+def _means(
+    values: Floats, n_expected: int, total: Callable[[Floats], float]
+) -> tuple[float | None, float | None]:
+    """The sum of ``values`` over how many they are, and over how many were expected."""
+    if _is_large(values):
+        return _mean(values, len(values), total), _mean(values, n_expected, total)
+    summed = total(values)
+    return summed / len(values) if len(values) else None, summed / n_expected
+
+
 def _median(values: Floats) -> float | None:
-    # The two in the middle are added up: half of them cannot be beyond a float's range.
-    return float(np.median(values / 2)) * 2 if len(values) else None
+    if not len(values):
+        return None
+    ordered = np.sort(values)
+    # Halved first: the sum of the two in the middle could be beyond a float's range.
+    return float(ordered[(len(values) - 1) // 2] / 2 + ordered[len(values) // 2] / 2)
 
 
-def _std(values: Floats, total: Callable[[Floats], float]) -> float | None:
-    centre = _mean(values, len(values), total)
+def _std(values: Floats, centre: float | None, total: Callable[[Floats], float]) -> float | None:
     if centre is None:
         return None
     off = values - centre

@@ -1,4 +1,4 @@
-"""``rejudge score`` and ``rejudge explain``: numbers from stored answers; no model is called."""
+"""``rejudge score`` and ``rejudge score explain``: numbers from answers; no model is called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ dictionary_option = click.option(
 @run_option
 @click.option("--judge", "judges", multiple=True, help="A judge whose verdicts are in the store.")
 @click.option(
-    "--profile", default="strict", show_default=True, help="strict or sonic-o1-reference."
+    "--profile",
+    default="strict",
+    show_default=True,
+    help="strict, sonic-o1-reference or omniassist-reference.",
 )
 @click.option("--no-similarity", is_flag=True, help="Leave text similarity out; needs no encoder.")
 @click.option(
@@ -62,10 +65,12 @@ def score(
 ) -> None:
     """Score stored answers; no model is called.
 
-    Writes scores.parquet, predictions.parquet, errors.parquet, items.parquet and signature.json.
+    Writes scores, predictions, verdicts, errors, items and estimates as parquet files, and
+    signature.json.
 
     Example: rejudge score demo --store ./store --out ./scores
     """
+    from score.assistant import means_of, means_text
     from score.session import score_store
     from score.summary import as_text, summarise
 
@@ -74,10 +79,15 @@ def score(
         runs=runs, judges=judges, profile=profile, similarity=not no_similarity, encoder=encoder,
         precision=precision, dictionary=dictionary, track=track,
     )  # fmt: skip
-    rows = summarise(found, chosen)
+    rows, means = summarise(found, chosen), means_of(found)
     emit(
-        {"out": str(out), "metrics": rows, "signature": found.signature},
-        lambda: as_text(rows, found.signature),
+        {
+            "out": str(out),
+            "metrics": rows,
+            "assistant": means.to_dicts(),
+            "signature": found.signature,
+        },
+        lambda: "\n\n".join(filter(None, (as_text(rows, found.signature), means_text(means)))),
         as_json=as_json,
     )
 
@@ -90,7 +100,10 @@ def score(
 @click.option("--run", required=True, help="The run whose answer is explained.")
 @click.option("--judge", "judges", multiple=True, help="A judge whose verdicts are in the store.")
 @click.option(
-    "--profile", default="strict", show_default=True, help="strict or sonic-o1-reference."
+    "--profile",
+    default="strict",
+    show_default=True,
+    help="strict, sonic-o1-reference or omniassist-reference.",
 )
 @dictionary_option
 @json_option
@@ -110,7 +123,7 @@ def explain(
     Shows what was said, what was read from it, each metric, and the error type with its reason. The
     beginning of an item's id is enough if unique.
 
-    Example: rejudge explain demo summary/01/001 --store ./store --run demo-captions
+    Example: rejudge score explain demo summary/01/001 --store ./store --run demo-captions
     """
     from score.explain import as_dict, as_text
     from score.session import explain_item

@@ -5,6 +5,8 @@ ScoreError               exit code 2
 ├── SpecError            a judge spec or a rubric does not hold
 ├── DictionaryError      no dictionary of this name, or a line of it does not hold
 ├── JudgeUnavailable     exit code 3: the judge's service takes no request, or its key is missing
+├── LabelsError          people's labels cannot be read, or lines of them do not hold
+├── ScoresMissing        exit code 3: the folder holds no scores
 ├── OutputUnwritable     exit code 3: results cannot be written where they were asked for
 └── FeatureMissing       exit code 3: an optional package or model is not there
 """
@@ -38,6 +40,16 @@ class JudgeUnavailable(ScoreError):
 
 class FeatureMissing(ScoreError):
     """An optional package or model that this feature needs is not installed."""
+
+    exit_code = 3
+
+
+class LabelsError(ScoreError):
+    """People's labels are not usable."""
+
+
+class ScoresMissing(ScoreError):
+    """The folder does not hold what ``rejudge score`` writes."""
 
     exit_code = 3
 

@@ -13,7 +13,7 @@ from score.answers import Answer, run_answers
 from score.categories import category_columns
 from score.dictionary import Dictionary
 from score.errors import ScoreError
-from score.grades import run_grades
+from score.grades import grades_of, run_verdicts
 from score.metrics import (
     Column,
     choice_columns,
@@ -105,7 +105,7 @@ def _explained(
     columns += [found.column("rouge_l", RougeL().scores) for found in compared]
     judged: list[Column] = []
     for spec in judges:
-        grades = run_grades(store, spec, alone)
+        grades = grades_of(run_verdicts(store, spec, alone))
         judged = [
             judge_column(found, spec.name, grades.get(found.aspect, {}), profile)
             for found in compared

@@ -30,7 +30,7 @@ SCORE_COLUMNS = (
     "run", "model", "benchmark", "task", "item", "sample", "topic", "cluster", "metric", "judge",
     "value", "status", "reason",
 )  # fmt: skip
-DEMOGRAPHICS = ("race", "gender", "age", "language")
+DEMOGRAPHICS: tuple[str, ...] = ("race", "gender", "age", "language")
 UNKNOWN = "unknown"
 _SEPARATOR = "\x1f"
 
@@ -91,7 +91,7 @@ def scores_frame(base: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame:
 
 
 def predictions_frame(base: pl.DataFrame, answers: Sequence[Answer]) -> pl.DataFrame:
-    """Return what was read from each answer: option or interval, flags, status and reason."""
+    """Return what was read from each answer: option or interval, how sure the model said it is."""
     import polars as pl
 
     choices = [_choice(answer) for answer in answers]
@@ -104,6 +104,7 @@ def predictions_frame(base: pl.DataFrame, answers: Sequence[Answer]) -> pl.DataF
         pl.Series("option", choices, dtype=pl.String),
         pl.Series("start_s", [start for start, _ in intervals], dtype=pl.Float64),
         pl.Series("end_s", [end for _, end in intervals], dtype=pl.Float64),
+        pl.Series("confidence", [_confidence(answer) for answer in answers], dtype=pl.Float64),
     )
 
 
@@ -121,6 +122,13 @@ def _choice(answer: Answer) -> str | None:
 def _interval(answer: Answer) -> tuple[float | None, float | None]:
     given = answer.prediction
     return (given.start_s, given.end_s) if isinstance(given, IntervalPrediction) else (None, None)
+
+
+def _confidence(answer: Answer) -> float | None:
+    given = answer.prediction
+    if isinstance(given, ChoicePrediction | IntervalPrediction):
+        return given.confidence
+    return None
 
 
 def errors_frame(
@@ -179,6 +187,8 @@ def _lists(name: str, values: Sequence[Sequence[str]]) -> pl.Series:
     """A column of lists of texts. Polars takes a long time over Python lists of lists."""
     import polars as pl
 
+    if any(_SEPARATOR in text for value in values for text in value):  # somebody's data have it
+        return pl.Series(name, values, dtype=pl.List(pl.String))
     joined = pl.Series(name, [_SEPARATOR.join(value) for value in values], dtype=pl.String)
     empty = pl.Series([[]], dtype=pl.List(pl.String))
     parted = joined.str.split(_SEPARATOR).alias(name)

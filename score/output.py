@@ -3,8 +3,10 @@
 OUT/
   scores.parquet        one row a run × item × sample × metric × judge
   predictions.parquet   one row a run × item × sample: what was read from the answer
+  verdicts.parquet      one row a text × judge: its score, samples, aspects and reasons
   errors.parquet        one row a localization prediction × judge: its error type
   items.parquet         one row an item: what slices are made of
+  estimates.parquet     one row a mean × reading: its interval, overall and by topic (on demand)
   signature.json        how every number was made; written last, so its presence means done
 """
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from score.scoring import Scores
 
 SIGNATURE = "signature.json"
-TABLES = ("scores", "predictions", "errors", "items")
+TABLES = ("scores", "predictions", "verdicts", "errors", "items")
+#: Written where it was asked for.
+INTERVALS = "estimates"
 
 
 def write(found: Scores, out: Path) -> list[Path]:
@@ -41,9 +45,13 @@ def write(found: Scores, out: Path) -> list[Path]:
         (out / SIGNATURE).unlink(missing_ok=True)
         for name in TABLES:
             frame: pl.DataFrame = getattr(found, name)
-            written.append(_replace(out / f"{name}.parquet", frame.write_parquet))
+            written.append(replace_file(out / f"{name}.parquet", frame.write_parquet))
+        path = out / f"{INTERVALS}.parquet"
+        path.unlink(missing_ok=True)
+        if found.estimates is not None:
+            written.append(replace_file(path, found.estimates.write_parquet))
         text = json.dumps(found.signature, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-        written.append(_replace(out / SIGNATURE, lambda path: path.write_text(text, "utf-8")))
+        written.append(replace_file(out / SIGNATURE, lambda path: path.write_text(text, "utf-8")))
     except (OSError, PolarsError) as error:
         raise OutputUnwritable(
             f"the scores cannot be written to {out}: {error}; name a folder with --out"
@@ -51,7 +59,13 @@ def write(found: Scores, out: Path) -> list[Path]:
     return written
 
 
-def _replace(path: Path, fill: Callable[[Path], Any]) -> Path:
+def replace_file(path: Path, fill: Callable[[Path], Any]) -> Path:
+    """Write a file beside its place and move it there whole.
+
+    Args:
+        path: Its place.
+        fill: Writes to the path it is given.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         fill(beside)

@@ -2,7 +2,9 @@
 
 ``strict`` (the default) does what the definitions say, and counts failures where they are.
 ``sonic-o1-reference`` repeats what the published scorer of SONIC-O1 does, its quirks included, so
-that its numbers can be reproduced. ``docs/scoring.md`` lists where the two differ.
+that its numbers can be reproduced. ``omniassist-reference`` is OmniAssistBench's, of which no quirk
+is known but how sums are rounded: what has no verdict is in no mean, as in ``strict``.
+``docs/scoring.md`` lists where they differ.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ SONIC_O1_REFERENCE = Profile(
     exact_sums=False,
     with_cider=True,
 )
-PROFILES = {profile.name: profile for profile in (STRICT, SONIC_O1_REFERENCE)}
+OMNIASSIST_REFERENCE = Profile(name="omniassist-reference", exact_sums=False)
+PROFILES = {profile.name: profile for profile in (STRICT, SONIC_O1_REFERENCE, OMNIASSIST_REFERENCE)}
 
 
 def get_profile(name: str) -> Profile:

@@ -63,20 +63,23 @@ class RougeL:
 
     def f1(self, reference: str, prediction: str) -> float:
         """Return the F1 of a pair, in [0, 1]; 0 where a text has no words."""
-        expected, said = self._tokens(reference), self._tokens(prediction)
-        if not expected or not said:
-            return 0.0
-        common = self._common(expected, said)
-        precision, recall = common / len(said), common / len(expected)
-        # The order of the operations is rouge-score's: another one differs in the last bit.
-        return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+        return float(self.scores([reference], [prediction])[0])
 
     def scores(
         self, references: Sequence[str], predictions: Sequence[str]
     ) -> npt.NDArray[np.float64]:
         """Return the F1 of each pair, shape (n,)."""
-        pairs = zip(references, predictions, strict=True)
-        return np.fromiter((self.f1(*pair) for pair in pairs), float, len(references))
+        expected = [self._tokens(text) for text in references]
+        said = [self._tokens(text) for text in predictions]
+        common = np.fromiter(map(self._common, expected, said), float, len(references))
+        n_expected, n_said = (
+            np.fromiter(map(len, side), float, len(side)) for side in (expected, said)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # The order of the operations is rouge-score's: another one differs in the last bit.
+            precision, recall = common / n_said, common / n_expected
+            found: npt.NDArray[np.float64] = 2 * precision * recall / (precision + recall)
+        return np.where(common > 0, found, 0.0)
 
     def _tokens(self, text: str) -> list[int]:
         tokens = self._texts.get(text)

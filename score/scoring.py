@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from score.answers import Answer, run_answers
 from score.categories import category_columns
 from score.cider import cider
 from score.frames import base_frame, errors_frame, items_frame, predictions_frame, scores_frame
-from score.grades import run_grades
+from score.grades import grades_of, run_verdicts, verdicts_frame
 from score.metrics import (
     Column,
     Located,
@@ -40,6 +40,9 @@ from score.profile import STRICT, Profile
 from score.rouge import RougeL
 from score.signature import signature
 from score.similarity import Encoder, cosine
+from score.statistics.estimate import estimates
+from score.statistics.panel import design_of
+from score.statistics.resample import resample
 from score.track import Track, untracked
 
 if TYPE_CHECKING:
@@ -57,9 +60,13 @@ class Scores:
 
     scores: pl.DataFrame
     predictions: pl.DataFrame
+    verdicts: pl.DataFrame
+    """What judges said of each text, in full."""
     errors: pl.DataFrame
     items: pl.DataFrame
     signature: dict[str, Any]
+    estimates: pl.DataFrame | None = None
+    """Every mean with its interval, overall and by topic; None: not asked for."""
 
 
 @dataclass(slots=True)
@@ -74,6 +81,20 @@ class _Run:
     columns: list[Column] = field(default_factory=list)
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # Records and answers hold no cycles, and there are so many of them that walking them over and
+    # over takes more than half of the time, and once, while they are there, still a twentieth.
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_collector_paused()
 def score(
     store: Store,
     items: Sequence[Item],
@@ -101,14 +122,13 @@ def score(
         ScoreError: a run asked items that are not among ``items``.
         FeatureMissing: the encoder or what it needs is not installed.
     """
-    with _collector_paused():
-        prepared = [_prepare(store, run, items, profile, dictionary) for run in runs]
+    prepared = [_prepare(store, run, items, profile, dictionary) for run in runs]
     if encoder is not None:
         encoder.encode(_all_texts(prepared), track=track)
     rouge = RougeL()
-    with _collector_paused():
-        tables = [_finish(store, run, judges, profile, rouge, encoder) for run in prepared]
-    scores, predictions, errors = (_joined(parts) for parts in zip(*tables, strict=True))
+    tables = [_finish(store, run, judges, profile, rouge, encoder) for run in prepared]
+    joined = [_joined(parts) for parts in zip(*tables, strict=True)]
+    scores, predictions, verdicts, errors = joined
     made = signature(
         scores,
         headers=[run.header for run in prepared],
@@ -118,20 +138,15 @@ def score(
         truncated=_truncated(prepared, encoder) if encoder is not None else {},
         dictionary=dictionary,
     )
-    return Scores(scores, predictions, errors, items_frame(items), made)
+    return Scores(scores, predictions, verdicts, errors, items_frame(items), made)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Records and answers hold no cycles, and there are so many of them that walking them over and
-    # over takes more than half of the time.
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def with_intervals(found: Scores) -> Scores:
+    """Add the interval of every mean to scores, and to their signature how it was made."""
+    resamples = resample(design_of(found.scores))
+    made = estimates(found.scores, resamples, by=("", "topic"))
+    signed = {**found.signature, "resampling": resamples.signature()}
+    return replace(found, estimates=made, signature=signed)
 
 
 def _prepare(
@@ -161,7 +176,7 @@ def _finish(
     profile: Profile,
     rouge: RougeL,
     encoder: Encoder | None,
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+) -> tuple[pl.DataFrame, ...]:
     for found in run.texts:
         run.columns.append(found.column("rouge_l", rouge.scores))
         if encoder is not None:
@@ -169,8 +184,11 @@ def _finish(
         if profile.with_cider:
             run.columns.append(_cider(found, run.answers))
     errors = [_errors(run, None)] if not judges else []
+    tables = [verdicts_frame(run.base[:0], [], "")]
     for spec in judges:
-        grades = run_grades(store, spec, run.answers)
+        verdicts = run_verdicts(store, spec, run.answers)
+        grades = grades_of(verdicts)
+        tables.append(verdicts_frame(run.base, verdicts, spec.name))
         judged = [
             judge_column(found, spec.name, grades.get(found.aspect, {}), profile)
             for found in run.texts
@@ -178,7 +196,8 @@ def _finish(
         run.columns += judged
         errors.append(_errors(run, spec, judged))
     scores = scores_frame(run.base, run.columns)
-    return scores, predictions_frame(run.base, run.answers), _joined(errors)
+    predictions = predictions_frame(run.base, run.answers)
+    return scores, predictions, _joined(tables), _joined(errors)
 
 
 def _errors(run: _Run, judge: JudgeSpec | None, judged: Sequence[Column] = ()) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from score.explain import Explanation, explain
 from score.output import write
 from score.precision import FLOAT32
 from score.profile import Profile, get_profile
-from score.scoring import Scores
+from score.scoring import Scores, with_intervals
 from score.scoring import score as score_runs
 from score.similarity import Encoder
 from score.track import Track, untracked
@@ -76,6 +76,7 @@ def score_store(
             dictionary=categories,
             track=track,
         )
+    found = with_intervals(found)
     write(found, out)
     return found, chosen
 

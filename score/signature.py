@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from score.judge.spec import JudgeSpec
 
 #: Packages whose version can change a number.
-_PACKAGES = ("rejudge", "json_repair", "nltk", "numpy", "polars", "rapidfuzz", "rouge-score")
+_PACKAGES = (
+    "rejudge",
+    "json_repair",
+    "nltk",
+    "numpy",
+    "polars",
+    "rapidfuzz",
+    "rouge-score",
+    "scipy",
+)
 _ENCODER_PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from score.errors import FeatureMissing, broken
-from score.precision import FLOAT32, check_precision, embeddings, reduced
+from score.precision import BFLOAT16, FLOAT32, check_precision, embeddings, reduced
 from score.track import Track, untracked
 from score.vectors import Vector, Vectors
 from score.weights import MODEL, Weights, find_weights
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
 
 #: Word pieces in one batch: more do not fit into a core's cache.
-_BATCH_PIECES = 512
+_BATCH_PIECES = {FLOAT32: 512, BFLOAT16: 1024}
 #: Texts after which their vectors are kept, so that an end without warning costs little.
 _KEEP_TEXTS = 2048
 
@@ -133,7 +133,7 @@ class Encoder:
         pieces = _pieces(model, texts)
         window = int(model.max_seq_length)
         lengths = [min(len(ids), window) for ids in pieces]
-        batches = list(_batches(lengths))
+        batches = list(_batches(lengths, _BATCH_PIECES[self.precision]))
         encode = partial(_encode_batch, model, pieces, window)
         fresh: dict[str, Vector] = {}
         with _threads() as threads:
@@ -203,11 +203,11 @@ def _pieces(model: Any, texts: list[str]) -> list[list[int]]:
     return ids
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield positions in batches of similar length and bounded size, long texts first."""
+def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield positions in batches of similar length and ``most`` pieces, long texts first."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > _BATCH_PIECES:
+        if batch and (len(batch) + 1) * lengths[batch[0]] > most:
             yield batch
             batch = []
         batch.append(index)

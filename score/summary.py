@@ -9,6 +9,7 @@ from bench.item import TaskType
 from score.aggregate import item_means, macro_means, topic_means
 from score.answers import SCORED, STATUSES
 from score.precision import FLOAT32
+from score.statistics.panel import Reading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +21,11 @@ _FAILURES = tuple(status for status in STATUSES if status != SCORED)
 
 
 def summarise(found: Scores, profile: Profile) -> list[dict[str, Any]]:
-    """Return a row for each run × metric × judge: means over topics and over items, and counts."""
+    """Return a row for each run × metric × judge: means over topics and over items, and counts.
+
+    Where intervals were asked for, ``low`` and ``high`` bound ``mean``, and ``low_all`` and
+    ``high_all`` bound ``mean_all``; null where one is undefined, and ``undefined`` says why.
+    """
     exact = profile.exact_sums
     macro = macro_means(topic_means(found.scores, exact_sums=exact), exact_sums=exact)
     plain = item_means(found.scores, exact_sums=exact).rename(
@@ -33,8 +38,29 @@ def summarise(found: Scores, profile: Profile) -> list[dict[str, Any]]:
         how="left",
         maintain_order="left",
     )
+    if found.estimates is not None:
+        for reading, suffix in ((Reading.SCORED_ONLY, ""), (Reading.FAILURES_AS_WRONG, "_all")):
+            bounds = _bounds(found.estimates, reading, suffix)
+            rows = rows.join(bounds, on=keys, how="left", maintain_order="left")
     counted = rows.join(_statuses(found.scores), on=keys, how="left", maintain_order="left")
     return counted.sort("run", "task", maintain_order=True).to_dicts()
+
+
+def _bounds(estimates: pl.DataFrame, reading: Reading, suffix: str) -> pl.DataFrame:
+    """Return the intervals of the means over topics in one reading."""
+    import polars as pl
+
+    whole = estimates.filter(by="", mean="over-topics", reading=str(reading))
+    names = {"low": f"low{suffix}", "high": f"high{suffix}", "reason": f"undefined{suffix}"}
+    more = ["level", "n_clusters"] if not suffix else []
+    return whole.select(
+        "run",
+        "task",
+        "metric",
+        "judge",
+        *more,
+        *(pl.col(old).alias(new) for old, new in names.items()),
+    )
 
 
 def _statuses(scores: pl.DataFrame) -> pl.DataFrame:
@@ -53,18 +79,19 @@ def as_text(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> str:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("run", "task", "metric", "judge"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("mean", "failures wrong", "scored", "expected", *_FAILURES):
+    for heading in ("mean", "95% interval", "failures wrong", "scored", "expected", *_FAILURES):
         table.add_column(heading.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             *(row[name] for name in ("run", "task", "metric", "judge")),
             _number(row["mean"]),
+            _range(row.get("low"), row.get("high")),
             _number(row["mean_all"]),
             str(row["n_scored"]),
             str(row["n_expected"]),
             *(str(row[status] or "") for status in _FAILURES),
         )
-    console = Console(width=160, no_color=True, highlight=False)
+    console = Console(width=200, no_color=True, highlight=False)
     with console.capture() as capture:
         console.print(table)
     lines = [line.rstrip() for line in capture.get().splitlines()]
@@ -78,6 +105,8 @@ def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]
         "was expected.",
         f"Profile {signature['profile']['name']}.",
     ]
+    if drawn := signature.get("resampling"):
+        found.append(f"Intervals: {drawn['resamples']} resamples of whole videos or dialogues.")
     asked = {task for run in signature["runs"].values() for task in run["tasks"]}
     if TaskType.EMPATHIC in asked and signature["dictionary"] is None:
         found.append("Empathic summaries are not scored: name their word categories, --dictionary.")
@@ -100,6 +129,10 @@ def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]
         for judge in sorted(unasked)
     ]
     return found
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{low:.4f}–{high:.4f}"
 
 
 def _number(value: float | None) -> str:

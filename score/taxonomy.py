@@ -48,6 +48,8 @@ VIDEO_END_TOLERANCE_S = 1.0
 NEGLIGIBLE_TIOU = 0.1
 HIGH_TIOU = 0.5
 POOR_RATIONALE = 5.0
+#: Why a prediction is of the last type.
+NO_RULE = "no rule holds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Predicted:
     """The judge's score of the rationale on a scale from 0 to 10; NaN without a verdict."""
     video_end_s: Floats
     """NaN where the video's length is not known."""
+
+    def one(self, index: int) -> Predicted:
+        """Return one prediction."""
+        return Predicted(*(getattr(self, name)[index] for name in Predicted.__slots__))
 
 
 def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
@@ -88,7 +94,10 @@ def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
 
 def reasons(predicted: Predicted, codes: npt.NDArray[np.int8]) -> list[str]:
     """Return in words why each prediction has its error type."""
-    return [_reason(predicted, index, ERROR_TYPES[code]) for index, code in enumerate(codes)]
+    found = [NO_RULE] * len(codes)
+    for index in np.flatnonzero(codes != len(ERROR_TYPES) - 1).tolist():
+        found[index] = _reason(predicted.one(index), ERROR_TYPES[codes[index]])
+    return found
 
 
 def is_teleport(predicted: Predicted) -> npt.NDArray[np.bool_]:
@@ -125,32 +134,28 @@ def _is_past_the_end(predicted: Predicted) -> npt.NDArray[np.bool_]:
     return past
 
 
-def _reason(predicted: Predicted, index: int, error_type: str) -> str:
-    start_s, end_s = predicted.start_s[index], predicted.end_s[index]
-    ref_start_s, ref_end_s = predicted.ref_start_s[index], predicted.ref_end_s[index]
-    segment = f"[{predicted.segment_start_s[index]:g}, {predicted.segment_end_s[index]:g}] s"
+def _reason(one: Predicted, error_type: str) -> str:
+    start_s, end_s = one.start_s, one.end_s
     match error_type:
         case "relative_absolute":
             return (
-                f"plus the segment's start it is [{start_s + predicted.segment_start_s[index]:g}, "
-                f"{end_s + predicted.segment_start_s[index]:g}] s, within "
-                f"{REFERENCE_FRAME_TOLERANCE_S:g} s of [{ref_start_s:g}, {ref_end_s:g}] s"
+                f"plus the segment's start it is [{start_s + one.segment_start_s:g}, "
+                f"{end_s + one.segment_start_s:g}] s, within "
+                f"{REFERENCE_FRAME_TOLERANCE_S:g} s of [{one.ref_start_s:g}, {one.ref_end_s:g}] s"
             )
         case "hallucination" if np.isnan(start_s) or np.isnan(end_s):
             return "a time is missing or unreadable"
         case "hallucination" if not end_s > start_s:
             return f"the end, {end_s:g} s, is not after the start, {start_s:g} s"
-        case "hallucination" if not _is_outside(predicted)[index]:
-            return f"beyond the video's end, {predicted.video_end_s[index]:g} s"
+        case "hallucination" if not _is_outside(one):
+            return f"beyond the video's end, {one.video_end_s:g} s"
         case "hallucination":
-            far = is_teleport(predicted)[index]
-            return f"outside the segment {segment}" + (", by more than its length" if far else "")
+            segment = f"[{one.segment_start_s:g}, {one.segment_end_s:g}] s"
+            more = ", by more than its length" if is_teleport(one) else ""
+            return f"outside the segment {segment}{more}"
         case "too_early":
-            return f"ends {ref_start_s - end_s:g} s before the reference starts"
+            return f"ends {one.ref_start_s - end_s:g} s before the reference starts"
         case "too_late":
-            return f"starts {start_s - ref_end_s:g} s after the reference ends"
-        case "wrong_event_right_time":
-            score = predicted.rationale_score[index]
-            return f"right time, but the judge gives the rationale {score:g} of 10"
+            return f"starts {start_s - one.ref_end_s:g} s after the reference ends"
         case _:
-            return "no rule holds"
+            return f"right time, but the judge gives the rationale {one.rationale_score:g} of 10"

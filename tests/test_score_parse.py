@@ -62,7 +62,8 @@ def test_the_corpus_is_large_enough_to_measure_with():
 
 DAMAGE = st.sampled_from(
     ["{", "}", "[", "]", '"', "'", ",", ":", "\\", "//", "<think>", "</think>", "```", "\n", "NaN",
-     '"answer_letter"', '"B"', '"questions"', '"start_s"', "83", "1:23", " to ", "(b)", "not ", "A"]
+     '"answer_letter"', '"B"', '"questions"', '"start_s"', "83", "1:23", " to ", "(b)", "not ", "A",
+     "9" * 400, "9" * 5000, "[" * 300 + "]" * 300, "s"]
 )  # fmt: skip
 anything = st.one_of(st.text(max_size=80), st.lists(DAMAGE, max_size=25).map("".join))
 
@@ -125,3 +126,27 @@ def test_silence_is_silence_with_or_without_brackets():
     assert parse_assistant("KEEP QUIET.").text == parse_assistant("[KEEP QUIET]").text == SILENCE
     assert parse_assistant("Please keep quiet while I think.").text.startswith("Please")
     assert isinstance(parse_assistant("<think>hm"), ParseFailure)
+
+
+@pytest.mark.parametrize(
+    ("stated", "read_as"),
+    [
+        ("0.8", 0.8),
+        ("1", 1.0),
+        ('"85%"', 0.85),
+        ('"0.4"', 0.4),
+        # A bare 85 may be per cent or nonsense.
+        ("85", None),
+        ('"high"', None),
+        ("true", None),
+        ("null", None),
+        ("-0.1", None),
+        ("9" * 400, None),
+    ],
+)
+def test_confidence_is_read_where_it_is_certain_and_changes_nothing_else(stated, read_as):
+    choice = parse_choice(f'{{"answer_letter": "B", "confidence": {stated}}}', OPTIONS)
+    assert choice == parse_choice('{"answer_letter": "B"}', OPTIONS)
+    assert choice.confidence == read_as
+    times = f'{{"question_id": "1", "start_s": 1, "end_s": 2, "confidence": {stated}}}'
+    assert parse_localization(f'{{"questions": [{times}]}}', ["1"])["1"].confidence == read_as

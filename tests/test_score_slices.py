@@ -115,3 +115,9 @@ def test_samples_of_one_item_do_not_make_a_slice_big_enough(tmp_path):
         .rows(named=True)
     )
     assert (row["n_scored"], row["is_enough"]) == (2, False)
+
+
+def test_a_group_keeps_its_name_whatever_signs_are_in_it():
+    odd = Demographic("A\x1fB", "", "", "", count=1)
+    item = choice_item(attributes=Attributes(demographics=(odd,)))
+    assert items_frame([item])["race"].to_list() == [["A\x1fB"]]

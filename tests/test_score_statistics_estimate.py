@@ -254,3 +254,10 @@ def test_the_score_command_prints_intervals_and_writes_those_by_topic(tmp_path):
     # Eight questions on eight videos: 6 of 8, Wilson.
     assert (topic["slice"], topic["n"], topic["method"]) == (items[0].topic, 8, "wilson")
     assert found.signature["resampling"]["seed"] == 0
+
+
+def test_several_ways_to_slice_at_once_are_the_rows_of_each():
+    scores = frame(rows([[1, 0], [1], [0, 1, 1]], topic="01"), rows([[0], [1, 1]], topic="02"))
+    resamples = resample(design_of(scores), 0, 200)
+    alone = [estimates(scores, resamples, by=by) for by in ("", "topic")]
+    assert estimates(scores, resamples, by=("", "topic")).equals(pl.concat(alone))

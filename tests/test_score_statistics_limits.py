@@ -109,3 +109,24 @@ def test_the_detectable_difference_is_found_four_times_in_five():
     assert detectable(1.0, 0.95, 1e9) == pytest.approx(2.802, abs=0.001)
     # t with 19 degrees: 2.093 + 0.861.
     assert detectable(0.5, 0.95, 19) == pytest.approx(0.5 * 2.954, abs=0.001)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([1, 2, 5, 399, 400, 1000, 10_000]),
+    st.sampled_from(["normal", "few values", "in order", "heavy tails"]),
+    st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_limits_are_numpys_quantiles_though_only_the_tails_are_put_in_order(
+    seed, n, kind, level
+):
+    rng = np.random.default_rng(seed)
+    values = {
+        "normal": rng.normal(size=n),
+        "few values": rng.integers(0, 4, n).astype(float),
+        "in order": np.sort(rng.normal(size=n)),
+        "heavy tails": rng.standard_cauchy(n),
+    }[kind]
+    tails = (1 - level) / 2, (1 + level) / 2
+    assert percentile(values, level) == pytest.approx(np.quantile(values, tails), rel=1e-9)

@@ -149,3 +149,21 @@ def test_replicates_have_the_same_bits_whatever_the_threads_and_the_processor():
         for some in settings_of
     }  # fmt: skip
     assert len(digests) == 1
+
+
+def test_columns_that_lie_in_one_topic_have_the_bits_of_the_whole_product():
+    design = make_design((f"t{at % 3}", f"t{at % 3}/{at:02}") for at in range(15))
+    resamples = resample(design, 0, 400)
+    rng = np.random.default_rng(1)
+    inside = np.zeros((15, 5))
+    for column, rows in enumerate((*design.rows_of_topic, slice(None), slice(0, 0))):
+        inside[rows, column] = 1.0
+    sizes = rng.integers(1, 5, (15, 1)) * inside
+    sums = rng.normal(size=(15, 5)) * sizes
+    scale = design.scale[:, None]
+    above, below = (exact(side * scale, 15).T @ resamples.counts for side in (sums, sizes))
+    with np.errstate(invalid="ignore"):
+        expected = above / below
+    found = replicates(resamples, Cells(sums, sizes))
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.isnan(found[4]).all()

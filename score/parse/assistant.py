@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from bench.labels import SILENCE
 from score.parse.prediction import AssistantPrediction, ParseFailure
 from score.parse.visible import visible
 
-SILENCE = "[KEEP QUIET]"
 _SILENT = re.compile(r"\W*keep\s+quiet\W*", re.I)
 
 

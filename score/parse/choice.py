@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from score.parse.document import Clash, Document, documents
 from score.parse.option import LETTERS, letter_index, read_option
 from score.parse.prediction import ChoicePrediction, ParseFailure
-from score.parse.text import RATIONALES, folded, text_member
+from score.parse.text import RATIONALES, folded, stated_confidence, text_member
 from score.parse.visible import visible
 
 #: Members that hold an option's letter or text. Those that could also be an index are read as such
@@ -36,7 +37,7 @@ def parse_choice(text: str, options: Sequence[str]) -> ChoicePrediction | ParseF
         answer
         for document in documents(said)
         for members in _objects(document.value)
-        if (answer := _of_members(members, document, options)) is not None
+        if (answer := _of_members(folded(members), document, options)) is not None
     ]
     if answers:
         return _agreed(answers)
@@ -58,14 +59,25 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _of_members(
-    members: Mapping[str, Any], document: Document, options: Sequence[str]
+    names: Mapping[str, Any], document: Document, options: Sequence[str]
 ) -> ChoicePrediction | None:
     """Read one JSON object; None if it is not an answer."""
-    names = folded(members)
-    letters = [names[name] for name in _LETTERS if _says(names, name)]
-    indices = [names[name] for name in _INDICES if _says(names, name)]
+    letters = [names[name] for name in _LETTERS if name in names and _says(names[name])]
+    indices = [names[name] for name in _INDICES if name in names and _says(names[name])]
     if not letters and not indices:
         return None
+    answer = _of_values(names, letters, indices, document, options)
+    sure = stated_confidence(names)
+    return answer if sure is None else replace(answer, confidence=sure)
+
+
+def _of_values(
+    names: Mapping[str, Any],
+    letters: Sequence[Any],
+    indices: Sequence[Any],
+    document: Document,
+    options: Sequence[str],
+) -> ChoicePrediction:
     flags = ("repaired",) if document.repaired else ()
     rationale, problem = text_member(names, RATIONALES)
     by_letter = _one([_letter(value, options) for value in letters])
@@ -85,8 +97,7 @@ def _of_members(
     return ChoicePrediction(by_letter, rationale, flags, problem, other_index=by_index)
 
 
-def _says(names: Mapping[str, Any], name: str) -> bool:
-    value = names.get(name)
+def _says(value: Any) -> bool:
     if value is None or value == "" or isinstance(value, dict):
         return False
     return not (isinstance(value, float) and math.isnan(value))
@@ -116,7 +127,7 @@ def _letter(value: Any, options: Sequence[str]) -> int | ParseFailure:
 def _index(value: Any, n_options: int) -> int | ParseFailure:
     if isinstance(value, Clash):
         return ParseFailure("the index is given twice, differently")
-    if isinstance(value, str) and re.fullmatch(r"\s*\d+\s*", value):
+    if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 
 _UNIT = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _HOURS = r"h(?:(?:ou)?rs?)?"
@@ -38,8 +39,8 @@ def read_time(value: object) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        seconds = float(value)
-        return seconds if math.isfinite(seconds) else None
+        # Compared before it is converted: an integer may be beyond a float's range.
+        return float(value) if abs(value) <= sys.float_info.max else None
     if not isinstance(value, str):
         return None
     text = value.strip().strip("\"'`*[]()<>~≈ ").strip()
@@ -66,6 +67,8 @@ def _of_words(text: str) -> float | None:
         return None
     parts = {unit: number for unit, number in match.groupdict().items() if number is not None}
     total = math.fsum(float(number) * _UNIT[unit] for unit, number in parts.items())
+    if not math.isfinite(total):
+        return None
     if len(parts) == 1:
         return total
     below = [float(parts[unit]) for unit in ("m", "s") if unit in parts][-1]

@@ -109,7 +109,10 @@ def _guarded_repair(text: str, start: int, end: int | None) -> tuple[Document | 
     try:
         value = ast.literal_eval(span)  # Python's own literals, read exactly
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        value = json_repair.loads(span, skip_json_loads=True)
+        try:
+            value = json_repair.loads(span, skip_json_loads=True)
+        except (ValueError, RecursionError):  # nested deeper than it follows
+            return None, start + 1
     if not isinstance(value, dict) or not value or not _is_faithful(value, span):
         return None, start + 1
     return Document(value, repaired=True), end

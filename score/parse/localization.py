@@ -10,24 +10,19 @@ from typing import Any
 from score.parse.clock import read_intervals, read_time
 from score.parse.document import Document, documents
 from score.parse.prediction import IntervalPrediction, ParseFailure
-from score.parse.text import RATIONALES, folded, text_member
+from score.parse.text import RATIONALES, folded, stated_confidence, text_member
 from score.parse.visible import visible
 
-_STARTS = (
+_STARTS = frozenset({
     "start_s", "start", "start_time", "start_time_s", "start_sec", "start_seconds",
     "start_timestamp", "begin", "begin_s", "from",
-)  # fmt: skip
-_ENDS = (
+})  # fmt: skip
+_ENDS = frozenset({
     "end_s", "end", "end_time", "end_time_s", "end_sec", "end_seconds", "end_timestamp", "stop",
     "finish", "to",
-)  # fmt: skip
+})  # fmt: skip
 #: No "segment": that is what was asked about, not an answer.
-_BOTH = ("interval", "timestamp", "timestamps", "time", "times", "time_range", "answer")
-_ROLES = {
-    **dict.fromkeys(_STARTS, "start"),
-    **dict.fromkeys(_ENDS, "end"),
-    **dict.fromkeys(_BOTH, "both"),
-}
+_BOTH = frozenset({"interval", "timestamp", "timestamps", "time", "times", "time_range", "answer"})
 _IDS = ("question_id", "id", "qid", "question_number")
 
 Answers = dict[str, IntervalPrediction]
@@ -64,33 +59,36 @@ def _of_value(
         return [
             answer
             for index, member in enumerate(value)
-            if isinstance(member, dict | list)
+            if isinstance(member, (dict, list))
             for answer in _of_value(member, document, (*path, index))
         ]
     if not isinstance(value, dict):
         return []
     names = folded(value)
-    if isinstance(names.get("questions"), list | dict):
-        key = next(key for key in value if value[key] is names["questions"])
-        return _of_value(value[key], document, (*path, key))
-    prediction = _of_members(names, document, path)
+    questions = names.get("questions")
+    if isinstance(questions, (list, dict)):
+        key = next(key for key in value if value[key] is questions)
+        return _of_value(questions, document, (*path, key))
+    identity = _identity(names)
+    prediction = _of_members(names, identity, document, path)
     if prediction is not None:
-        return [(_identity(names) or name, prediction)]
+        return [(identity or name, prediction)]
     answers: list[tuple[str | None, IntervalPrediction]] = []
     for key, member in value.items():
         named = _id_of_key(key)
         pair = _pair(member) if named and document.is_whole(*path, key) else None
         if pair is not None:
             answers.append((named, IntervalPrediction(*pair, flags=_flags(document))))
-        elif isinstance(member, dict | list):
+        elif isinstance(member, (dict, list)):
             answers += _of_value(member, document, (*path, key), named)
     return answers
 
 
 def _identity(names: Mapping[str, Any]) -> str | None:
     for name in _IDS:
-        if isinstance(names.get(name), str | int):
-            return str(names[name])
+        value = names.get(name)
+        if isinstance(value, (str, int)):
+            return str(value)
     return None
 
 
@@ -99,39 +97,46 @@ def _id_of_key(key: str) -> str | None:
 
 
 def _of_members(
-    names: Mapping[str, Any], document: Document, path: tuple[str | int, ...]
+    names: Mapping[str, Any], identity: str | None, document: Document, path: tuple[str | int, ...]
 ) -> IntervalPrediction | None:
     """Read one object; None if it is not the answer to a question."""
-    found = _by_role(names)
-    inner = found["both"]
-    if len(inner) == 1 and isinstance(inner[0], dict) and not found["start"] and not found["end"]:
+    start, end, both, nested = _by_role(names)
+    if len(both) == 1 and isinstance(both[0], dict) and not start and not end:
         # {"question_id": "001", "answer": {"start_s": 1, "end_s": 2}}
-        lifted = {name: value for name, value in names.items() if value is not inner[0]}
-        return _of_members({**lifted, **folded(inner[0])}, document, path)
-    start, end = found["start"], found["end"]
+        lifted = {name: value for name, value in names.items() if value is not both[0]}
+        inner = {**lifted, **folded(both[0])}
+        return _of_members(inner, _identity(inner), document, path)
     rationale, _ = text_member(names, RATIONALES)
+    sure = stated_confidence(names)
     flags = _flags(document)
-    if inner and not start and not end and (pair := _pair(inner[0])) is not None:
-        return IntervalPrediction(*pair, rationale, flags)
-    if not start and not end and (_identity(names) is None or found["nested"]):
+    if both and not start and not end and (pair := _pair(both[0])) is not None:
+        return IntervalPrediction(*pair, rationale, flags, confidence=sure)
+    if not start and not end and (identity is None or nested):
         return None
     start_s, end_s = _time(start), _time(end)
     if start_s is not None and end_s is not None:
-        return IntervalPrediction(start_s, end_s, rationale, flags)
+        return IntervalPrediction(start_s, end_s, rationale, flags, confidence=sure)
     cut = "" if document.is_whole(*path) else " (cut off)"
     said = f"start {_said(start)}, end {_said(end)}" if start or end else "no times"
-    return IntervalPrediction(start_s, end_s, rationale, flags, f"{said}{cut}")
+    return IntervalPrediction(start_s, end_s, rationale, flags, f"{said}{cut}", sure)
 
 
-def _by_role(names: Mapping[str, Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {"start": [], "end": [], "both": [], "nested": []}
+def _by_role(names: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any], bool]:
+    """Values that are a start, an end, and both; and whether there is an object beside them."""
+    start: list[Any] = []
+    end: list[Any] = []
+    both: list[Any] = []
+    nested = False
     for name, value in names.items():
-        role = _ROLES.get(name)
-        if role is not None:
-            found[role].append(value)
+        if name in _STARTS:
+            start.append(value)
+        elif name in _ENDS:
+            end.append(value)
+        elif name in _BOTH:
+            both.append(value)
         elif isinstance(value, dict):
-            found["nested"].append(value)
-    return found
+            nested = True
+    return start, end, both, nested
 
 
 def _flags(document: Document) -> tuple[str, ...]:
@@ -200,10 +205,10 @@ def _asked_as(identity: str | None, asked: Sequence[str]) -> str | None:
         return None
     if identity in asked:
         return identity
-    number = re.search(r"(\d+)\s*\Z", identity)
+    number = re.search(r"(?<!\d)(\d{1,9})\s*\Z", identity)
     if number is None:
         return None
-    same = [name for name in asked if name.isdigit() and int(name) == int(number[1])]
+    same = [name for name in asked if name.isdecimal() and int(name) == int(number[1])]
     return same[0] if len(same) == 1 else None
 
 

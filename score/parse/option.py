@@ -14,7 +14,9 @@ from score.parse.prediction import ParseFailure
 
 LETTERS = "ABCDEFGHIJ"
 
-_NOISE = re.compile(r"[*_`#>]+|\\(?:boxed|text|textbf|mathrm)\b|\$")
+_NOISE = re.compile(r"[*_`#>$]+")
+#: What stands before a brace in TeX; braces may be nested, so nothing is left between them.
+_TEX = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b\s*")
 #: The whole text is one letter, perhaps with its option's text behind it.
 _ALONE = re.compile(
     r"""\s*(?:(?:the\s+)?(?:(?:final|correct|right|best)\s+)*(?:option|choice|answer|letter)
@@ -31,10 +33,13 @@ _ANNOUNCED = re.compile(
             \s*(?:clearly\s+|definitely\s+|therefore\s+|likely\s+|probably\s+)?:?
         | (?:so|therefore|thus|hence|consequently)\s*,?\s*(?:(?:it|the\s+answer)(?:\s+is|'s|’s)\s+)?
         | (?:i|i'd|i’d|we)\s+(?:would\s+)?(?:choose|pick|select|answer|go\s+with|say)\s*:?
+            (?:\s*(?:that\s+)?it(?:\s+is|['’]s))?
         )\s*"""
     + _LETTER,
     re.X | re.I,
 )
+#: "The answer (is)" of models that fall back to Chinese.
+_CHINESE = re.compile(r"答案(?:应该)?[是为]?\s*:?\s*" + _LETTER, re.I)
 _SUBJECT = re.compile(
     r"""(?:^|[.\n!?:]\s*)(?:option|choice|answer)?\s*(?P<open>[(\[]?)(?P<letter>[A-Za-z])[)\]]?\s+
         (?:is|would\s+be|seems|must\s+be)\s+(?:the\s+)?(?:most\s+)?
@@ -79,7 +84,9 @@ def read_option(text: str, options: Sequence[str]) -> int | ParseFailure:
     Returns:
         An index into ``options``, or the reason why there is not exactly one.
     """
-    plain = _NOISE.sub(" ", text).strip()
+    plain = _NOISE.sub(" ", _TEX.sub("", text)).strip()
+    if not plain.isascii():  # letters of full width are letters
+        plain = unicodedata.normalize("NFKC", plain).strip()
     if not plain:
         return ParseFailure("the answer is empty")
     alone = read_letter(plain, options)
@@ -144,7 +151,7 @@ def _fold(text: str) -> str:
 
 def _announced(text: str, n_options: int) -> int | ParseFailure | None:
     chosen: dict[bool, set[int]] = {False: set(), True: set()}
-    for pattern in (_ANNOUNCED, _SUBJECT):
+    for pattern in (_ANNOUNCED, _CHINESE, _SUBJECT):
         for match in pattern.finditer(text):
             letter, before = match["letter"], text[: match.start()]
             index = letter_index(letter, n_options)

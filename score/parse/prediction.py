@@ -13,7 +13,7 @@ without times. What is missing is None or empty, and ``problem`` says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class ChoicePrediction:
     problem: str = ""
     other_index: int | None = None
     """The option that ``answer_index`` names where it is not the letter's."""
+    confidence: float | None = field(default=None, compare=False)
+    """How sure the model says it is, from 0 to 1; None where it says nothing that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class IntervalPrediction:
     rationale: str = ""
     flags: tuple[str, ...] = ()
     problem: str = ""
+    confidence: float | None = field(default=None, compare=False)
+    """As of a choice."""
 
     @property
     def has_times(self) -> bool:

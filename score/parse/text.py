@@ -46,3 +46,23 @@ def text_member(names: Mapping[str, Any], candidates: Sequence[str]) -> tuple[st
     if named:
         return "", f"{named[0]} is empty"
     return "", f"no {candidates[0]}"
+
+
+def stated_confidence(names: Mapping[str, Any]) -> float | None:
+    """Return how sure the model says it is, from 0 to 1; None where that cannot be read.
+
+    ``"90%"`` is 0.9; a bare 90 is not certain to be per cent, and is not read.
+    """
+    value = names.get("confidence")
+    factor = 1.0
+    if isinstance(value, str):
+        said = value.strip()
+        factor = 0.01 if said.endswith("%") else 1.0
+        try:
+            value = float(said.removesuffix("%"))
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # Compared before it is converted: an integer may be beyond a float's range.
+    return float(value) * factor if 0 <= value <= 1 / factor else None

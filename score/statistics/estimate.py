@@ -6,9 +6,10 @@ slices, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,9 @@ class Estimate:
     reason: str = ""
 
 
+_ESTIMATED = attrgetter(*(field.name for field in fields(Estimate)))
+
+
 def bca_estimate(study: Study, n: int, level: float = LEVEL) -> Estimate:
     """Return the estimate of a mean, whose range is bounded and whose spread goes with it."""
     return _estimate(study, n, level, "bca")
@@ -94,7 +98,7 @@ def estimates(
     resamples: Resamples,
     *,
     items: pl.DataFrame | None = None,
-    by: str = "",
+    by: str | Sequence[str] = "",
     weighting: Weighting = "presence",
     level: float = LEVEL,
 ) -> pl.DataFrame:
@@ -104,7 +108,8 @@ def estimates(
         scores: Rows of ``scores.parquet``.
         resamples: Draws of the design of the whole folder.
         items: Rows of ``items.parquet``; needed for slices by anything but the topic.
-        by: What slices are made by; "": means over all items and over topics.
+        by: What slices are made by; "": means over all items and over topics. Several: the rows
+            of each.
         weighting: What an item weighs in each of its groups.
         level: Of the intervals.
 
@@ -119,16 +124,17 @@ def estimates(
 
     design = resamples.design
     rows: list[tuple[Any, ...]] = []
-    for panel in panels(scores, design):
-        if not by:
+    every = panels(scores, design)
+    for attribute, panel in product([by] if isinstance(by, str) else by, every):
+        if not attribute:
             groups = Groups(("",), np.ones((len(panel.items), 1)))
-        elif by == "topic":
+        elif attribute == "topic":
             groups = topic_groups(panel, design)
         else:
             assert items is not None, "slices are made of items"
-            groups = groups_of(panel, items, by, weighting)
-        for over_topics in (True, False) if not by else (False,):
-            rows += _rows(panel, groups, resamples, over_topics, by, level)
+            groups = groups_of(panel, items, attribute, weighting)
+        for over_topics in (True, False) if not attribute else (False,):
+            rows += _rows(panel, groups, resamples, over_topics, attribute, level)
     return pl.DataFrame(rows, schema=_schema(), orient="row")
 
 
@@ -162,7 +168,7 @@ def _rows(
             made = bca_estimate(study, n_scores[place], level)
         key = (panel.runs[run], panel.task, panel.metric, panel.judge)
         mean = "over-topics" if over_topics else "over-items"
-        yield (*key, mean, by, groups.names[group], str(reading), *astuple(made))
+        yield (*key, mean, by, groups.names[group], str(reading), *_ESTIMATED(made))
 
 
 def _is_unclustered(panel: Panel, cells: Cells, cell: int, counted: Floats) -> bool:

@@ -27,6 +27,10 @@ Bools = npt.NDArray[np.bool_]
 #: Values are said to be alike when they differ by less than this part of them.
 ALIKE = 1e-11
 _LARGEST = 1e150
+#: Multiplications up to which OpenBLAS takes one thread, and replicates below which parts of a
+#: product are not worth their calls.
+_ONE_THREAD = 2**18
+_NARROWEST = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,7 @@ def replicates(resamples: Resamples, cells: Cells) -> Floats:
     numerators = exact(cells.numerators * design.scale[:, None], n_draws)
     denominators = exact(cells.denominators * design.scale[:, None], n_draws)
     if not cells.over_topics:
-        return _ratios(resamples.counts, numerators, denominators)
+        return _pooled(resamples, numerators, denominators)
     shape = (numerators.shape[1], resamples.n_replicates)
     total = np.zeros(shape)
     weight: Floats = np.zeros((shape[0], 1))
@@ -142,17 +146,22 @@ def too_large(cells: Cells) -> Bools:
 
 def cluster_sums(design: Design, sums: Floats) -> Floats:
     """Add up the rows of each cluster, shape (n_clusters, k)."""
-    found: Floats = np.zeros((len(design.clusters), sums.shape[1]))
-    np.add.at(found, design.row_cluster, sums)
-    return found
+    return _added(design.row_cluster, sums, len(design.clusters))
 
 
 def stratum_sums(design: Design, sums: Floats) -> Floats:
     """Add up the clusters of each stratum, for each cluster of it, shape (n_clusters, k)."""
-    found: Floats = np.zeros((int(design.stratum.max(initial=-1)) + 1, sums.shape[1]))
-    np.add.at(found, design.stratum, sums)
+    found = _added(design.stratum, sums, int(design.stratum.max(initial=-1)) + 1)
     around: Floats = found[design.stratum]
     return around
+
+
+def _added(number: Ints, sums: Floats, n: int) -> Floats:
+    """Add up, in their order, the rows of each number from 0 to n − 1; none is without."""
+    order = np.argsort(number, kind="stable")
+    starts = np.searchsorted(number[order], np.arange(n))
+    found: Floats = np.add.reduceat(sums[order], starts, axis=0) if n else sums[:0]
+    return found
 
 
 def _left_out(design: Design, scale: Floats, sums: Floats) -> Floats:
@@ -163,15 +172,54 @@ def _left_out(design: Design, scale: Floats, sums: Floats) -> Floats:
     return left
 
 
+def _pooled(resamples: Resamples, numerators: Floats, denominators: Floats) -> Floats:
+    """Ratios over all topics, of which each is multiplied only where a column has something."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    used = (numerators != 0) | (denominators != 0)
+    rows_of_topic = resamples.design.rows_of_topic
+    in_topic = np.stack([used[rows].any(axis=0) for rows in rows_of_topic])
+    for column, topics in enumerate(in_topic.T):
+        present = np.flatnonzero(topics).tolist() or [0]
+        first, last = rows_of_topic[present[0]], rows_of_topic[present[-1]]
+        groups.setdefault((first.start, last.stop), []).append(column)
+    if len(groups) == 1:
+        [(start, stop)] = groups
+        return _ratios(
+            resamples.counts[start:stop], numerators[start:stop], denominators[start:stop]
+        )
+    found = np.empty((numerators.shape[1], resamples.n_replicates))
+    for (start, stop), columns in groups.items():
+        above, below = numerators[start:stop, columns], denominators[start:stop, columns]
+        found[columns] = _ratios(resamples.counts[start:stop], above, below)
+    return found
+
+
 def _ratios(counts: Floats, numerators: Floats, denominators: Floats) -> Floats:
     """Ratios in every replicate; each distinct denominator is multiplied once."""
     distinct, which = _distinct(denominators)
-    below = distinct.T @ counts
-    found = numerators.T @ counts
+    below = _product(distinct, counts)
+    found = _product(numerators, counts)
     if len(distinct.T) == 1:
         return _divide(found, below, out=found)
     for cell, column in enumerate(which):
         _divide(found[cell], below[column], out=found[cell])
+    return found
+
+
+def _product(sums: Floats, counts: Floats) -> Floats:
+    """Return ``sums.T @ counts``, a small one in one thread.
+
+    Two threads of a small product wait for each other longer than they work; below a size, BLAS
+    takes one. Sums are exact, so in parts they have the same bits.
+    """
+    width = _ONE_THREAD // max(sums.size, 1)
+    if not _NARROWEST <= width < counts.shape[1]:
+        whole: Floats = sums.T @ counts
+        return whole
+    found = np.empty((sums.shape[1], counts.shape[1]))
+    for start in range(0, counts.shape[1], width):
+        part = slice(start, start + width)
+        np.matmul(sums.T, counts[:, part], out=found[:, part])
     return found
 
 
