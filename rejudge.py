@@ -26,16 +26,27 @@ T = TypeVar("T")
 #: In a context's ``meta``: whether ``--json`` is among the arguments, for options that exit early.
 AS_JSON = "rejudge.as_json"
 
-#: name → (module:attribute, one line of help). Shown by ``rejudge --help`` without an import.
+#: name → (module:attribute, one line of help). Shown by ``rejudge --help`` without an import. A
+#: name of two words is a companion of a command that itself takes an argument in that place.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("analysis.demo:demo", "The whole loop on the bundled benchmark."),
     "bench": ("bench.cli:bench", "List, check and look at benchmarks."),
     "infer": ("infer.cli:infer", "Run a model over a benchmark; raw answers go to the store."),
+    "infer models": ("infer.models_cli:models", "List the models and what they need."),
     "cache": ("cache.cli:cache", "Look at, verify and move what the store holds."),
     "judge": ("score.judge.cli:judge", "Let a judge grade stored answers."),
+    "judge status": ("score.judge.status_cli:status", "Say how judges stand with all runs."),
     "score": ("score.cli:score", "Score stored answers; no model is called."),
-    "explain": ("score.cli:explain", "Explain how one item of a run was scored."),
+    "score explain": ("score.cli:explain", "Explain how one item of a run was scored."),
+    "score import": ("score.judged_cli:import_judged", "Take in OmniAssistBench's judged files."),
+    "score export": ("score.judged_cli:export_judged", "Write a judged file of OmniAssistBench."),
+    "compare": ("score.compare_cli:compare", "Compare runs with a baseline, with intervals."),
+    "agree": ("score.agree_cli:agree", "Measure how far judges agree, with intervals."),
     "tables": ("analysis.cli:tables", "Print the papers' tables from scores."),
+    "tables statistics": ("analysis.cli:statistics", "Print what a benchmark's annotations hold."),
+    "figures": ("analysis.figures.cli:figures", "Draw figures of scores, for paper and page."),
+    "report": ("analysis.report.cli:report", "Write a report that a browser opens from disk."),
+    "slurm": ("slurm.cli:slurm", "Submit all of it to a cluster, and say how it stands."),
     "doctor": ("analysis.doctor:doctor", "Say what this machine has and what it lacks."),
 }
 
@@ -72,7 +83,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Answer an unknown name with the known ones."""
+        """Find names of two words first; answer an unknown name with the known ones."""
+        if " ".join(args[:2]) in COMMANDS:
+            return super().resolve_command(ctx, [" ".join(args[:2]), *args[2:]])
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no command {args[0]!r}; there are: {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -123,19 +136,28 @@ def emit(result: Mapping[str, Any], text: str | Callable[[], str], *, as_json: b
         click.echo(text if isinstance(text, str) else text())
 
 
-def track(rows: Iterable[T], total: int, what: str, every_s: float = 30.0) -> Iterator[T]:
+def track(
+    rows: Iterable[T], total: int, what: str | Callable[[], str], every_s: float = 30.0
+) -> Iterator[T]:
     """Yield ``rows`` unchanged and show on stderr how far they are.
 
-    A bar with the time left on a terminal; elsewhere a line every ``every_s`` seconds.
+    A bar with the time left on a terminal; elsewhere a line every ``every_s`` seconds. A function
+    that says what they are is called each time.
     """
     from rich.console import Console
     from rich.progress import Progress
+
+    def said() -> str:
+        return what if isinstance(what, str) else what()
 
     console = Console(stderr=True)
     if console.is_terminal:
         columns = (*Progress.get_default_columns(), "{task.completed}/{task.total}")
         with Progress(*columns, console=console, transient=True) as progress:
-            yield from progress.track(rows, total=total, description=what)
+            task = progress.add_task(said(), total=total)
+            for row in rows:
+                progress.update(task, advance=1, description=said())
+                yield row
         return
     began = last = 0.0
     for done, row in enumerate(rows):
@@ -145,7 +167,7 @@ def track(rows: Iterable[T], total: int, what: str, every_s: float = 30.0) -> It
         elif now - last >= every_s:
             last = now
             left_s = (now - began) / done * (total - done)
-            console.print(f"{what}: {done} of {total}, {left_s:.0f} s left", highlight=False)
+            console.print(f"{said()}: {done} of {total}, {left_s:.0f} s left", highlight=False)
         yield row
 
 

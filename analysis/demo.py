@@ -1,6 +1,6 @@
 """``rejudge demo``: the whole loop on the bundled benchmark.
 
-    infer (two baselines) → store → judge 1 → scores, tables → judge 2 → scores, tables
+    infer (two baselines) → store → judge 1 → scores, tables → judge 2 → scores, tables, report
 
 Both judges grade the same stored answers: the second costs its own verdicts and no inference. Run
 again, it calls nothing and prints the same numbers.
@@ -30,11 +30,11 @@ JUDGES = ("lexical", "embedding")
     type=click.Path(path_type=Path),
     default=Path("demo-out"),
     show_default=True,
-    help="Folder for the store, the scores and the tables.",
+    help="Folder for the store, the scores, the tables and the report.",
 )
 @json_option
 def demo(out: Path, as_json: bool) -> None:
-    """Run the whole loop on the bundled benchmark: infer, judge, score, rejudge, tables.
+    """Run the whole loop on the bundled benchmark: infer, judge, score, rejudge, tables, report.
 
     Two baselines that need no GPU answer; two judges that are no language models grade. It takes a
     few minutes; again, it calls nothing and prints the same numbers.
@@ -47,7 +47,8 @@ def demo(out: Path, as_json: bool) -> None:
     for number, judge in enumerate(JUDGES, start=1):
         graded.append(_judge(judge, store))
         tables = _score(JUDGES[:number], store, out / f"scores-{judge}")
-    result = _result(out, runs, graded)
+    report = _report(out / f"scores-{JUDGES[-1]}", store, out / "report")
+    result = _result(out, runs, graded) | {"report": str(report)}
     emit(result, lambda: f"{tables}\n{_closing(out, result)}", as_json=as_json)
 
 
@@ -90,6 +91,13 @@ def _score(judges: tuple[str, ...], store: Path, out: Path) -> str:
     return render(build_tables(paper, ("main",), scores, choice), Format.MARKDOWN)
 
 
+def _report(scores: Path, store: Path, out: Path) -> Path:
+    from analysis.report.site import make_report
+
+    click.echo("report: every answer beside its reference", err=True)
+    return Path(make_report(scores, out, store=store, track=track).index)
+
+
 def _result(out: Path, runs: list[Summary], graded: list[Graded]) -> dict[str, Any]:
     return {
         "engine_calls": sum(run.called for run in runs),
@@ -108,5 +116,6 @@ def _closing(out: Path, result: dict[str, Any]) -> str:
             f"store    {result['store']}  (look: rejudge cache stats --store {result['store']})",
             *(f"scores   {folder}  with {judge}" for judge, folder in result["scores"].items()),
             f"tables   {out}/scores-*/tables",
+            f"report   {result['report']}  (opens in a browser, from disk)",
         ]
     )

@@ -6,20 +6,35 @@
     user        the second turn's clip
     …
 
-The user's question is spoken or shown in the clip; its text is not sent.
+The user's question is spoken or shown in the clip; its text is not sent. Where a run leaves the
+sound out, what is spoken in a clip follows it as text. labels.csv does not say what is spoken, so
+its ``question`` is, but for
+
+    OCR-based prompts       nothing: the question is written in the picture
+    gesture-based prompts   the first turn's question, which says what the gestures mean; remarks in
+                            brackets are no speech; later prompts are the gestures themselves
+    an empty question       "What is the next step?" where a process is tracked, else nothing
+
+Source: OmniAssistBench, sections 4.1 and 4.3.1.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.errors import BenchError
 from bench.item import Item
-from bench.prompt import EarlierAnswer, Prompt, PromptMessage, PromptPart
+from bench.labels import UNSAID_QUESTION
+from bench.prompt import EarlierAnswer, Prompt, PromptMessage, PromptPart, Spoken
 from bench.template import Template, load_template
 
 FAMILY = "omniassist"
+
+_WRITTEN = "OCR-based prompt following"
+_GESTURES = "gesture-based prompt following"
+_REMARK = re.compile(r"\s*\([^()]*\)")
 
 
 def dialogue_prompts(items: Sequence[Item], folder: Path | None = None) -> list[Prompt]:
@@ -60,4 +75,17 @@ def _prompt(
 
 
 def _shown(opening: tuple[PromptPart, ...], item: Item) -> PromptMessage:
-    return PromptMessage("user", (*opening, item.clip))
+    said = spoken(item)
+    return PromptMessage("user", (*opening, item.clip, *((Spoken(said),) if said else ())))
+
+
+def spoken(item: Item) -> str:
+    """Return what is said aloud to the assistant in a turn's clip; empty where nothing is."""
+    where = item.attributes
+    if where.sub_task == _WRITTEN or (where.sub_task == _GESTURES and item.turn > 1):
+        return ""
+    if item.question == UNSAID_QUESTION and where.major_task != "process tracking":
+        return ""
+    if where.sub_task == _GESTURES:
+        return _REMARK.sub("", item.question).strip()
+    return item.question

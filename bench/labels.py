@@ -23,6 +23,8 @@ from bench.errors import Fault
 
 COLUMNS = ("video_name", "class", "turns", "question", "gt_answer", "key_points", "example_video")
 SILENCE = "[KEEP QUIET]"
+#: What a row without a question asks.
+UNSAID_QUESTION = "What is the next step?"
 
 _NUMBER = re.compile(r"[ \t]*(\d{1,6})[.)](?!\d)[ \t]*")
 _LONGEST_LITERAL = 100_000

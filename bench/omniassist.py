@@ -21,11 +21,9 @@ from bench.classes import REAL_CASE, SubTask, class_names, sub_task
 from bench.dialogue import dialogue_prompts
 from bench.errors import AnnotationError, DataMissing, Fault, UnknownTask
 from bench.item import AssistantReference, Attributes, Clip, Item, TaskType
-from bench.labels import Row, answers, key_points, read_rows
+from bench.labels import UNSAID_QUESTION, Row, answers, key_points, read_rows
 from bench.media import missing_media
 from bench.prompt import Prompt
-
-UNSAID_QUESTION = "What is the next step?"
 
 _TURN = re.compile(r"(.+)-seg([1-9]\d{0,3})")
 

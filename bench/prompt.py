@@ -2,7 +2,8 @@
 
 A prompt names media by their files; the inference stage replaces each :class:`Clip` by what the
 model's card asks for (frames, sound, captions) and each :class:`EarlierAnswer` by what the model
-said. Several items may share a prompt: SONIC-O1 asks all temporal questions of a segment at once.
+said, and leaves :class:`Spoken` out where the model hears it. Several items may share a prompt:
+SONIC-O1 asks all temporal questions of a segment at once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ class NamedText:
     name: str = ""
 
 
-PromptPart = NamedText | Clip | EarlierAnswer
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What is said aloud in the clip before it: a text only where the sound is not given."""
+
+    text: str
+
+
+PromptPart = NamedText | Clip | EarlierAnswer | Spoken
 
 
 @dataclass(frozen=True, slots=True)

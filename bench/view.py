@@ -19,7 +19,7 @@ from rich.text import Text
 
 from bench.errors import BenchError, Fault
 from bench.item import Clip, Item
-from bench.prompt import EarlierAnswer, NamedText, Prompt, PromptPart
+from bench.prompt import EarlierAnswer, NamedText, Prompt, PromptPart, Spoken
 from bench.registry import Benchmark
 
 _WIDTH = 100
@@ -147,6 +147,8 @@ def _part_text(part: PromptPart) -> str:
             return f"<clip {_clip_text(part)}>"
         case EarlierAnswer():
             return f"<the model's own answer to {part.item}>"
+        case Spoken():
+            return f"<said aloud, a text only without sound: {part.text.translate(_CONTROL)}>"
         case _:
             return part.text.translate(_CONTROL)
 
@@ -157,6 +159,8 @@ def _part_row(part: PromptPart) -> dict[str, Any]:
             return {"text": part.text, "name": part.name}
         case EarlierAnswer():
             return {"earlier_answer": part.item}
+        case Spoken():
+            return {"spoken": part.text}
         case _:
             return {"clip": dataclasses.asdict(part)}
 

@@ -199,10 +199,10 @@ def gc(store: Path, apply: bool, unreferenced: tuple[str, ...], as_json: bool) -
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["parquet", "jsonl"]),
+    type=click.Choice(["parquet", "jsonl", "omniassist"]),
     default="parquet",
     show_default=True,
-    help="A table, or the lines as they are stored.",
+    help="A table, the lines as they are stored, or a run as OmniAssistBench's reply CSV.",
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write.")
 @_run_option
@@ -211,7 +211,7 @@ def gc(store: Path, apply: bool, unreferenced: tuple[str, ...], as_json: bool) -
 def export_answers(
     context: click.Context,
     store: Path,
-    form: Literal["parquet", "jsonl"],
+    form: Literal["parquet", "jsonl", "omniassist"],
     out: Path,
     run: str | None,
     as_json: bool,

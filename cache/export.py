@@ -19,13 +19,14 @@ import msgspec
 
 from cache.durable import beside, make_folder, sync_folder, write_file
 from cache.errors import StoreError, StoreUnavailable
+from cache.replies import replies
 from cache.runs import run_bytes
 from cache.store import Store
 
 if TYPE_CHECKING:
     import polars as pl
 
-Format = Literal["parquet", "jsonl"]
+Format = Literal["parquet", "jsonl", "omniassist"]
 
 
 class _Asked(msgspec.Struct):
@@ -46,6 +47,8 @@ class Exported:
     runs_out: str = ""
     """The file of the runs; empty for a table, which names its run in a column."""
     runs: int = 0
+    left_out: int = 0
+    """Turns without a reply, which a reply file has no place for."""
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -58,7 +61,7 @@ def export(store: Store, out: Path, form: Format, *, run: str | None = None) -> 
     Args:
         store: where they are.
         out: the file; an older one is replaced.
-        form: ``jsonl`` or ``parquet``.
+        form: ``jsonl``, ``parquet``, or ``omniassist`` for a run as a reply file.
         run: only what this run asked.
 
     Raises:
@@ -78,6 +81,12 @@ def export(store: Store, out: Path, form: Format, *, run: str | None = None) -> 
                 str(beside),
                 _write_runs(store, runs_target, runs),
             )
+        if form == "omniassist":
+            if run is None:
+                raise StoreError("a reply file holds one run: say which with --run")
+            found = replies(store, run)
+            write_file(target, [found.text.encode()])
+            return Exported(str(out), found.rows, left_out=found.left_out)
         frame = export_frame(store, run)
         _write_table(frame, target)
         return Exported(str(out), frame.height)

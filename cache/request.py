@@ -96,6 +96,9 @@ class Preprocessing(_Part, frozen=True, kw_only=True):
     """``decord``: as the reference suites decode, which is not exact. Empty: exact frames."""
     as_files: bool = False
     """Videos travel as the files they are; the service that answers samples them."""
+    context_tokens: int | None = None
+    """Of a dialogue: input tokens beyond which its oldest 10 seconds are dropped, and so on; None
+    leaves the limit to the engine."""
     ladder: tuple[Rung, ...] = ()
     """Budgets tried in this order when the context overflows or memory runs out."""
 

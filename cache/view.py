@@ -148,7 +148,8 @@ def garbage_text(garbage: Garbage) -> str:
 def exported_text(found: Exported) -> str:
     """What an export wrote."""
     runs = f", {found.runs} run(s) → {found.runs_out}" if found.runs_out else ""
-    return readable(f"{found.records} record(s) → {found.out}{runs}")
+    left = f", {found.left_out} turn(s) without a reply left out" if found.left_out else ""
+    return readable(f"{found.records} record(s) → {found.out}{runs}{left}")
 
 
 def imported_text(found: Imported) -> str:

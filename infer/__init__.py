@@ -4,9 +4,12 @@
     plan.py        prompts to requests, run lines, shards
     media/         probing and decoding of video, sound and captions
     engine.py      what an engine is; one file each in engines/
-    pipeline.py    decode → engine → store, on Ray Data
     run.py         one run from start to end; cli.py the ``infer`` command
+    job.py         asking in a process of its own: driver.py, which starts Ray (cluster.py)
+    pipeline.py    decode → engine → store, on Ray Data
+    actor.py       one copy of the model, with its ledger.py and the budget ladder.py
+    estimate.py    what a dry run says
 
-Everything that needs ray, torch, vllm, transformers, decord, librosa or PyAV lives here and imports
+Everything that needs ray, torch, vllm, transformers, librosa or PyAV lives here and imports
 it where it is used.
 """

@@ -2,8 +2,8 @@
 
 One file each in ``infer/engines/``, named like the engine. It has a ``create(card)`` that loads the
 model and returns an object with the methods of :class:`Engine`. Where it needs packages, it has
-``NEEDS``: package → the extra that brings it. A card may also name a module of the user's own
-(``mypackage.engine``).
+``NEEDS``: package → the extra that brings it; where it takes settings, ``Settings``, their struct.
+A card may also name a module of the user's own (``mypackage.engine``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
 
 from cache.record import Outcome, Response, Usage
 from cache.request import Request
@@ -42,7 +44,9 @@ class Engine(Protocol):
         """Return the answer to one request.
 
         A failure that belongs to the request (too long, refused, filtered) is an answer with its
-        outcome. Whatever is raised becomes an ``infra_error``, tried again by the next run.
+        outcome. What is raised becomes an ``infra_error``, tried again by the next run; but with
+        ``EngineDied`` the actor is started anew, and an ``InferError`` (``ServiceRefused`` …),
+        which any other request would meet as well, ends the job.
         """
         ...
 
@@ -51,21 +55,55 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsTokens(Protocol):
+    """An engine that knows before it is asked whether a request fits. Optional."""
+
+    input_limit: int | None
+    """Most input tokens that a request may have; None where that is not known."""
+
+    async def count_tokens(self, request: Request, prepared: Prepared) -> int | None:
+        """Return how many input tokens a request has, as the model will see it."""
+        ...
+
+
 def require_engine(card: ModelCard) -> None:
     """Check, before anything starts, that a card's engine exists and its packages are installed.
 
     Raises:
-        CardError: no engine or module of this name.
+        CardError: no engine or module of this name, or settings that it does not know.
         FeatureMissing: a package that it needs, or Ray, is not installed.
     """
-    module = _module(card)
-    needs: dict[str, str] = {"ray": "infer", **getattr(module, "NEEDS", {})}
-    for package, extra in needs.items():
-        if not _is_installed(package):
+    check_settings(card)
+    for package, extra in needed_packages(card).items():
+        if not is_installed(package):
             raise FeatureMissing(
                 f"engine {card.engine!r} needs the package {package}: "
                 f"pip install 'rejudge[{extra}]' (scoring does not need it)"
             )
+
+
+def needed_packages(card: ModelCard) -> dict[str, str]:
+    """Return the packages that a card's engine needs: package → the extra that brings it.
+
+    Raises:
+        CardError: no engine or module of this name.
+    """
+    return {"ray": "infer", **getattr(_module(card), "NEEDS", {})}
+
+
+def check_settings(card: ModelCard) -> None:
+    """Check ``[settings]`` of a card against those that its engine's module declares.
+
+    Raises:
+        CardError: no such engine, a setting that it does not know, or a value that is none.
+    """
+    known = getattr(_module(card), "Settings", None)
+    try:
+        if known is not None:
+            msgspec.convert(card.settings, known)
+    except msgspec.ValidationError as error:
+        raise CardError(f"model card {card.name!r}: settings: {error}") from error
 
 
 def create_engine(card: ModelCard) -> Engine:
@@ -93,8 +131,9 @@ def _module(card: ModelCard) -> ModuleType:
         ) from error
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported here; nothing of it is imported but its parent."""
     try:
         return importlib.util.find_spec(package) is not None
-    except ValueError:  # a module that was blocked or half loaded has no spec
+    except (ValueError, ModuleNotFoundError):  # blocked, half loaded, or its parent is not there
         return False

@@ -3,13 +3,22 @@
 InferError               exit code 2
 ├── UnknownModel         a name that is neither a bundled card nor a file
 ├── CardError            a model card does not hold
+├── RemoteCodeRefused    a checkpoint brings code that the user did not allow to run
 ├── PlanError            what was asked for cannot be asked of this model
-└── FeatureMissing       exit code 3: a package, a checkpoint or a resource is not there
+│   └── ModalityAbsent   a clip has nothing of the modality that the model is given
+├── FeatureMissing       exit code 3: a package, a checkpoint or a resource is not there
+├── EngineFailed         exit code 3: the engine does not start, or does not stay up
+├── ServiceRefused       exit code 3: a service would turn down every request
+├── Interrupted          exit code 75: a signal came before anything was asked
+└── RayLost              exit code 75: Ray ended under the job
 
+EngineDied               raised by an engine: its actor ends with it and is started anew
 DecodeError              one file's; it becomes the outcome of its requests, never the job's end
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class InferError(Exception):
@@ -26,8 +35,20 @@ class CardError(InferError):
     """A model card is not usable."""
 
 
+class RemoteCodeRefused(InferError):
+    """A checkpoint brings code, and nobody said that it may run."""
+
+
 class PlanError(InferError):
     """The request list cannot be made as asked."""
+
+
+class ModalityAbsent(PlanError):
+    """A clip has nothing of the modality that the model is to be given."""
+
+    def __init__(self, message: str, clip: Path) -> None:
+        super().__init__(message)
+        self.clip = clip
 
 
 class FeatureMissing(InferError):
@@ -37,7 +58,17 @@ class FeatureMissing(InferError):
 
 
 class EngineFailed(InferError):
-    """The engine did not start in its worker."""
+    """The engine did not start in its worker, or died again and again."""
+
+    exit_code = 3
+
+
+class ServiceRefused(InferError):
+    """A service would turn down every request: no such key, model or money, or nobody answers.
+
+    Raised by an engine's ``answer``. No record is made of the request, and the run ends early with
+    everything that is pending left pending: the same command goes on once the cause is gone.
+    """
 
     exit_code = 3
 
@@ -46,6 +77,20 @@ class RayLost(InferError):
     """Ray, or the node it ran on, ended under the job."""
 
     exit_code = 75
+
+
+class Interrupted(InferError):
+    """A signal asked the command to end; the next start goes on."""
+
+    exit_code = 75
+
+
+class EngineDied(Exception):
+    """The engine is gone and answers nothing more.
+
+    Raised by an engine's ``answer``. The actor ends itself; a new one starts, and the requests that
+    were with the engine run alone there, so that the one it died of is found.
+    """
 
 
 class DecodeError(Exception):

@@ -9,6 +9,7 @@ depends on the keys alone: it does not shift when answers come in.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,12 @@ from pathlib import Path
 import msgspec
 
 from bench.item import Clip
-from bench.prompt import EarlierAnswer, NamedText, Prompt, PromptMessage
+from bench.prompt import EarlierAnswer, NamedText, Prompt, PromptMessage, PromptPart, Spoken
 from cache.request import Media, MediaKind, Message, Request, Text
 from cache.run import RunLine
 from cache.store import Store
 from infer.card import ModelCard
-from infer.errors import PlanError
+from infer.errors import ModalityAbsent, PlanError
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,30 +87,40 @@ def make_plan(
         card: The model, with the settings of this run.
         store: Keeps the media files' digests, so that each file is hashed once.
         samples: Answers asked for each prompt.
-        skip_absent: Leave out the items whose media are not there, instead of raising.
+        skip_absent: Leave out the items whose media are not there, or have nothing of the card's
+            modality, instead of raising.
 
     Raises:
         PlanError: media are not there, or the model's engine cannot take such prompts.
+        ModalityAbsent: a clip has nothing of the card's modality.
     """
     planned: dict[str, Planned] = {}
     lines: list[RunLine] = []
     absent: dict[Path, None] = {}
+    known: dict[Path, str] = {}
     for prompt in prompts:
-        files = _files(prompt, card)
-        gone = [path for path in files if not path.is_file()]
+        try:
+            files = media_files(prompt, card)
+        except ModalityAbsent as error:
+            if not skip_absent:
+                raise
+            absent[error.clip] = None
+            continue
+        gone = [path for path in files if path not in known and not path.is_file()]
         if gone:
             absent.update(dict.fromkeys(gone))
             continue
-        digests = {path: store.media_digest(path) for path in files}
-        messages = tuple(_message(message, card, digests) for message in prompt.messages)
+        known.update({path: store.media_digest(path) for path in files if path not in known})
+        digests = {path: known[path] for path in files}
+        messages = tuple(make_message(message, card, digests) for message in prompt.messages)
         for sample in range(samples):
-            request = _request(messages, card, sample)
+            request = make_request(messages, card, sample)
             key = request.key()
             paths = {digest: str(path.absolute()) for path, digest in digests.items()}
             planned.setdefault(key, Planned(key=key, request=request, files=paths))
             lines.extend(RunLine(item=item, key=key, sample=sample) for item in prompt.items)
     if absent and not skip_absent:
-        raise PlanError(_absent_message(list(absent)))
+        raise PlanError(absent_message(list(absent)))
     return Plan(tuple(planned.values()), tuple(lines), tuple(absent))
 
 
@@ -120,7 +131,8 @@ def pending(plan: Plan, store: Store, shard: Shard) -> tuple[list[Planned], list
     return [planned for planned in requested if planned.key in missing], requested
 
 
-def _request(messages: tuple[Message, ...], card: ModelCard, sample: int) -> Request:
+def make_request(messages: tuple[Message, ...], card: ModelCard, sample: int) -> Request:
+    """Return the request that sends messages to a card's model."""
     return Request(
         engine=card.engine,
         model=card.name,
@@ -130,19 +142,35 @@ def _request(messages: tuple[Message, ...], card: ModelCard, sample: int) -> Req
         sampling=card.sampling,
         settings=card.settings,
         sample=sample,
+        transport=card.service.transport(card.resources.concurrency, os.environ),
     )
 
 
-def _message(message: PromptMessage, card: ModelCard, digests: dict[Path, str]) -> Message:
+def make_message(message: PromptMessage, card: ModelCard, digests: dict[Path, str]) -> Message:
+    """Return a message as it is sent, with its media by their digests."""
+    return Message(role=message.role, parts=make_parts(message.parts, card, digests))
+
+
+def make_parts(
+    prompted: Iterable[PromptPart], card: ModelCard, digests: dict[Path, str]
+) -> tuple[Text | Media, ...]:
+    """Return parts of a prompt as they are sent: what is spoken only where it is not heard.
+
+    Raises:
+        PlanError: a part is the place of an earlier answer, which only a dialogue has.
+    """
     parts: list[Text | Media] = []
-    for part in message.parts:
+    for part in prompted:
         if isinstance(part, EarlierAnswer):
-            raise PlanError(f"model {card.name!r} cannot answer dialogues yet")
+            raise PlanError(f"the answer to {part.item} is not known while a plan is made")
         if isinstance(part, NamedText):
             parts.append(Text(text=part.text, name=part.name))
+        elif isinstance(part, Spoken):
+            if "audio" not in card.modality.split("+"):
+                parts.append(Text(text=part.text, name="question"))
         else:
             parts.extend(_media(part, card, digests))
-    return Message(role=message.role, parts=tuple(parts))
+    return tuple(parts)
 
 
 def _media(clip: Clip, card: ModelCard, digests: dict[Path, str]) -> list[Media]:
@@ -164,14 +192,30 @@ def _sources(clip: Clip, card: ModelCard) -> list[tuple[MediaKind, Path]]:
     return [(kind, path) for kind, path in sources if kind in kinds and path is not None]
 
 
-def _files(prompt: Prompt, card: ModelCard) -> list[Path]:
+def media_files(prompt: Prompt, card: ModelCard) -> list[Path]:
+    """Return the files of a prompt that a card's model is given.
+
+    Raises:
+        ModalityAbsent: a clip has nothing of the card's modality.
+    """
     clips = [
         part for message in prompt.messages for part in message.parts if isinstance(part, Clip)
     ]
+    for clip in clips:
+        if not _sources(clip, card):
+            path = clip.video or clip.audio or Path(prompt.items[0])
+            raise ModalityAbsent(
+                f"{prompt.items[0]}: its clip {path} has nothing of modality {card.modality!r}, so "
+                "the model would be asked about media that it is not given: choose another "
+                "--modality, or leave such items out with --skip-absent-media (they count as "
+                "missing)",
+                path,
+            )
     return list(dict.fromkeys(path for clip in clips for _, path in _sources(clip, card)))
 
 
-def _absent_message(absent: Sequence[Path]) -> str:
+def absent_message(absent: Sequence[Path]) -> str:
+    """Say which media are absent, and what to do."""
     shown = "\n".join(f"  {path}" for path in absent[:10])
     more = f"\n  … and {len(absent) - 10} more" if len(absent) > 10 else ""
     return (

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import signal
-import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,19 +14,23 @@ from typing import Any
 import msgspec
 
 from bench import registry
-from bench.item import TaskType
+from bench.item import Item, TaskType
 from bench.prompt import Prompt
-from cache.record import Outcome
 from cache.run import RunHeader
 from cache.store import Store
+from infer.ablation import AS_IN_CARD, Ablation
+from infer.actor import created_now
 from infer.card import ModelCard
-from infer.cluster import start_ray
+from infer.checkpoint import pinned
+from infer.dialogue import make_dialogues
 from infer.engine import require_engine
-from infer.errors import PlanError, RayLost
-from infer.pipeline import Done, created_now, run_pipeline
-from infer.plan import WHOLE, Planned, Shard, make_plan, pending
+from infer.errors import PlanError
+from infer.job import Signals
+from infer.plan import WHOLE, Shard, make_plan
+from infer.session import Session, Summary, ask_plan, have_dialogues
 
-Track = Callable[[Iterable[Done], int, str], Iterator[Done]]
+#: Long enough for most answers, and within the 120 s that SLURM's signal comes ahead of the end.
+GRACE_S = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,110 +46,85 @@ class Choice:
     """Only the first so many prompts: it changes what is asked, not what is expected."""
     samples: int = 1
     skip_absent: bool = False
+    ablation: Ablation = AS_IN_CARD
 
-
-@dataclass(slots=True)
-class Summary:
-    """How a run stands. Counts are of this shard's requests unless they say items."""
-
-    run: str
-    store: str
-    items: int
-    requested: int
-    cached: int
-    pending: int
-    called: int = 0
-    """Calls that ended during this session, failures included."""
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """How the requests stand now, cached ones included; those never answered are not in it."""
-    absent_media: list[str] = field(default_factory=list)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    nodes: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    interrupted: str = ""
-    """Why the session ended before its work was done; empty when it did not."""
-    first_failure: str = ""
-
-    @property
-    def failed(self) -> int:
-        """Requests that stand at an outcome other than ``ok``."""
-        return sum(n for outcome, n in self.outcomes.items() if outcome != Outcome.OK)
-
-    @property
-    def exit_code(self) -> int:
-        """0 done, 1 some requests failed or lack their media, 75 interrupted and resumable."""
-        if self.interrupted:
-            return 75
-        return 1 if self.failed or self.absent_media else 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the summary for ``--json``."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found | {"failed": self.failed}
-
-
-class Interrupted(BaseException):
-    """SIGTERM, SIGUSR1 or ctrl-C: end now, the next start goes on."""
+    def run_name(self, model: str) -> str:
+        """Return the default name of a run: another one for other settings."""
+        samples = f"-samples{self.samples}" if self.samples > 1 else ""
+        return f"{self.benchmark}-{model}{self.ablation.label()}{samples}"
 
 
 def infer(
     choice: Choice,
     card: ModelCard,
     store_path: Path,
-    track: Track,
     *,
     run: str = "",
     shard: Shard = WHOLE,
+    grace_s: float = GRACE_S,
     dry_run: bool = False,
 ) -> Summary:
-    """Answer what the store cannot answer yet.
+    """Answer what the store cannot answer yet; show on stderr how far that is.
 
     Args:
-        choice: What of a benchmark is asked.
-        card: The model, with the settings of this run.
+        choice: What of a benchmark is asked, and which settings of the card differ.
+        card: The model.
         store_path: The store; it is made if it is not there.
-        track: Wraps the answers as they come, to show progress.
-        run: Name of the run; ``<benchmark>-<model>`` by default.
+        run: Name of the run; :meth:`Choice.run_name` by default.
         shard: The part of the requests to answer.
+        grace_s: How long what is in flight may take to end after a signal.
         dry_run: Only say what would be asked; nothing is called and nothing is written.
 
     Raises:
         CardError: the card names no engine.
         PlanError: the model cannot answer a task type that is asked, or media are not there.
-        FeatureMissing: a package is not installed, or the engine did not start.
+        FeatureMissing: a package is not installed, or too few CPUs or GPUs are there.
+        EngineFailed: the engine did not start or stay up.
+        ServiceRefused: the service turns down every request.
+        Interrupted: a signal came before anything was asked.
     """
-    began = time.perf_counter()
-    now = created_now()
+    began, now = time.perf_counter(), created_now()
+    in_dialogues = _is_dialogues(choice)
+    card = choice.ablation.apply(card.in_dialogues() if in_dialogues else card)
     require_engine(card)
-    prompts, tasks = _prompts(choice, card)
-    with _opened(store_path, dry_run=dry_run) as store:
-        plan = make_plan(
-            prompts, card, store, samples=choice.samples, skip_absent=choice.skip_absent
-        )
-        todo, requested = pending(plan, store, shard)
+    with Signals() as signals, _opened(store_path, dry_run=dry_run) as store:
+        card = pinned(card, store.media_digest)
+        prompts, items, tasks = _prompts(choice, card)
         header = _header(choice, card, run, tasks, now)
-        if not dry_run:
-            store.write_run(header, plan.lines)
-        keys = {planned.key for planned in requested}
-        summary = Summary(
-            run=header.name,
-            store=str(store_path),
-            items=len({line.item for line in plan.lines if line.key in keys}),
-            requested=len(requested),
-            cached=len(requested) - len(todo),
-            pending=len(todo),
-            absent_media=[str(path) for path in plan.absent],
-        )
-        if todo and not dry_run:
-            summary.interrupted = _ask(todo, card, store_path, track, header.name)
-            store.refresh()
-        _tally(summary, store, sorted(keys), {planned.key for planned in todo}, since=now)
+        session = Session(card, store, shard, grace_s, signals, header, dry_run=dry_run)
+        if in_dialogues:
+            dialogues = make_dialogues(
+                prompts,
+                items,
+                card,
+                store,
+                samples=choice.samples,
+                skip_absent=choice.skip_absent,
+            )
+            summary = have_dialogues(session, dialogues)
+        else:
+            plan = make_plan(
+                prompts, card, store, samples=choice.samples, skip_absent=choice.skip_absent
+            )
+            summary = ask_plan(session, plan)
+    summary.store = str(store_path)
     summary.seconds = time.perf_counter() - began
     return summary
 
 
-def _prompts(choice: Choice, card: ModelCard) -> tuple[list[Prompt], tuple[TaskType, ...]]:
+def _is_dialogues(choice: Choice) -> bool:
+    tasks = choice.tasks or registry.get(choice.benchmark).tasks
+    found = TaskType.ASSISTANT in tasks
+    if found and set(tasks) != {TaskType.ASSISTANT}:
+        raise PlanError("dialogues are a run of their own: ask for --task assistant alone")
+    if choice.ablation.teacher_forcing and not found:
+        raise PlanError(f"--teacher-forcing is for dialogues, and {choice.benchmark} has none")
+    return found
+
+
+def _prompts(
+    choice: Choice, card: ModelCard
+) -> tuple[list[Prompt], list[Item], tuple[TaskType, ...]]:
     benchmark = registry.get(choice.benchmark)
     items = benchmark.load(choice.data, choice.tasks or None)
     tasks = tuple(dict.fromkeys(item.task for item in items))
@@ -158,18 +134,18 @@ def _prompts(choice: Choice, card: ModelCard) -> tuple[list[Prompt], tuple[TaskT
             f"model {card.name!r} does not answer {', '.join(unfit)}; it answers: "
             f"{', '.join(card.tasks)}"
         )
-    return benchmark.prompts(items, choice.templates)[: choice.limit], tasks
+    return benchmark.prompts(items, choice.templates)[: choice.limit], items, tasks
 
 
 def _header(
     choice: Choice, card: ModelCard, run: str, tasks: tuple[TaskType, ...], created: str
 ) -> RunHeader:
     return RunHeader(
-        name=run or f"{choice.benchmark}-{card.name}",
+        name=run or choice.run_name(card.name),
         benchmark=choice.benchmark,
         model=card.name,
         tasks=tasks,
-        settings=_settings(card, choice),
+        settings=_settings(card, choice, tasks),
         samples=choice.samples,
         created=created,
     )
@@ -186,56 +162,7 @@ def _opened(path: Path, *, dry_run: bool) -> Iterator[Store]:
         yield store
 
 
-def _ask(todo: list[Planned], card: ModelCard, store_path: Path, track: Track, run: str) -> str:
-    """Ask the requests; return why that ended early, or nothing."""
-    try:
-        with _interruptible(), redirect_stdout(sys.stderr):
-            start_ray()
-        # Ray puts its own handlers in place when it starts, and prints what happens to its actors.
-        with _interruptible(), redirect_stdout(sys.stderr):
-            done = run_pipeline(todo, card, store_path.absolute())
-            for _ in track(done, len(todo), f"{card.name} on {run}"):
-                pass
-    except Interrupted:
-        return "a signal"
-    except RayLost as error:
-        return str(error)
-    return ""
-
-
-def _tally(summary: Summary, store: Store, keys: list[str], todo: set[str], *, since: str) -> None:
-    """Count how the requests stand now, from what is stored."""
-    records = store.get_many(keys)
-    for key in keys:
-        record = records.get(key)
-        if record is None:
-            continue
-        summary.outcomes[record.outcome] += 1
-        if record.outcome is not Outcome.OK and not summary.first_failure:
-            said = record.response.error or f"finish reason {record.response.finish_reason}"
-            summary.first_failure = f"{key[:12]}: {record.outcome}: {said}"
-        if key in todo and record.created >= since:
-            summary.called += 1
-            summary.nodes[record.producer.host] += 1
-            summary.input_tokens += record.usage.input_tokens or 0
-            summary.output_tokens += record.usage.output_tokens or 0
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    def interrupt(signum: int, frame: object) -> None:
-        raise Interrupted
-
-    signals = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
-    old = {number: signal.signal(number, interrupt) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
-
-
-def _settings(card: ModelCard, choice: Choice) -> dict[str, Any]:
+def _settings(card: ModelCard, choice: Choice, tasks: tuple[TaskType, ...]) -> dict[str, Any]:
     # What a reader of the run wants to see, and what two runs of one name must share.
     settings: dict[str, Any] = {
         "engine": card.engine,
@@ -245,6 +172,8 @@ def _settings(card: ModelCard, choice: Choice) -> dict[str, Any]:
         "sampling": msgspec.to_builtins(card.sampling),
         "engine_settings": card.settings,
     }
+    if TaskType.ASSISTANT in tasks:
+        settings["teacher_forcing"] = card.dialogue.teacher_forcing
     if choice.templates:
         texts = sorted(path.read_bytes() for path in choice.templates.rglob("*") if path.is_file())
         settings["templates"] = hashlib.sha256(b"\0".join(texts)).hexdigest()

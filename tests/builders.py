@@ -21,9 +21,9 @@ from score.judge.spec import JudgeSpec, Scale
 from score.pair import Pair
 
 
-def judge_pair(answer: str = "A man goes in and buys bread.", **changes: str) -> Pair:
+def judge_pair(answer: str = "A man goes in and buys bread.", **changes: Any) -> Pair:
     """A pair of a summary; another answer makes another case."""
-    fields = {
+    fields: dict[str, Any] = {
         "item": "summary/01/001",
         "aspect": "detailed",
         "question": "What happens in the video?",
@@ -57,7 +57,7 @@ def chat_judge(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> Judge
 def judge_record(spec: JudgeSpec, pair: Pair, text: str, sample: int = 0, **changes: Any) -> Record:
     """The record of a judge call that was answered with ``text``."""
     request = judge_request(spec, pair, sample)
-    fields = {
+    fields: dict[str, Any] = {
         "key": request.key(),
         "request": request,
         "outcome": Outcome.OK,

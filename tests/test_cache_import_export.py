@@ -171,7 +171,8 @@ def test_the_commands_say_what_they_wrote_and_took(source, tmp_path):
     shown = call("export", "--store", source.path, "--format", "jsonl", "--out", out)
     runs_out = str(tmp_path / "answers.runs.jsonl")
     assert shown == {
-        "out": str(out), "records": 10, "runs_out": runs_out, "runs": 2, "faults": 0
+        "out": str(out), "records": 10, "runs_out": runs_out, "runs": 2, "left_out": 0,
+        "faults": 0,
     }  # fmt: skip
     shown = call("import", out, "--format", "rejudge", "--store", tmp_path / "new")
     assert (shown["answers"], shown["failures"], shown["runs"]) == (9, 1, ["a/b +é", "second"])

@@ -1,134 +1,118 @@
-"""Inference end to end on real Ray: what is stored is never asked again, whatever is killed."""
+"""Inference end to end on real Ray: every request is asked once, and failures are records."""
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cache.record import Outcome
 from cache.store import Store
 from infer.asked import read_asked
+from tests.infer_command import infer, start
 from tests.scripted_engine import calls, write_card
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
 
+def test_a_run_is_stored_and_asked_once_and_each_answer_belongs_to_its_own_request(
+    tmp_path: Path,
+) -> None:
+    """Answers end in the reverse order of their calls; Ray's folder is too long for its sockets."""
+    card, log = write_card(tmp_path, concurrency=16, reverse=True)
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
 
-def test_a_run_is_stored_and_asked_only_once(tmp_path: Path) -> None:
-    card, log = write_card(tmp_path)
-
-    first = infer(tmp_path, card)
+    first = infer(tmp_path, card, TMPDIR=str(long))
     again = infer(tmp_path, card)
 
     asked = len(calls(log))
     assert asked == first["called"] == first["requested"] > 20
     assert first["outcomes"] == {"ok": asked}
+    assert (first["input_tokens"], first["output_tokens"]) == (100 * asked, 10 * asked)
     assert (again["called"], again["cached"]) == (0, asked)
-
-
-def test_every_answer_belongs_to_its_own_request_though_they_end_in_reverse(tmp_path: Path) -> None:
-    card, _ = write_card(tmp_path, concurrency=16, reverse=True)
-
-    infer(tmp_path, card)
-
     records = list(Store(tmp_path / "store").scan())
-    assert len(records) > 20
+    assert len(records) == asked
     for record in records:
         assert record.response.text == f"echo: {read_asked(record.request).question}"
 
 
-def test_shards_answer_everything_exactly_once(tmp_path: Path) -> None:
-    card, log = write_card(tmp_path)
+def test_shards_and_actors_answer_everything_exactly_once(tmp_path: Path) -> None:
+    parts = []
+    for k, actors in ((1, 3), (2, 4)):
+        card, log = write_card(tmp_path, actors=actors)
+        parts.append(infer(tmp_path, card, "--limit", "22", "--shard", f"{k}/2"))
+    whole = infer(tmp_path, card, "--limit", "22")
 
-    parts = [infer(tmp_path, card, "--shard", f"{k}/3") for k in (1, 2, 3)]
-    whole = infer(tmp_path, card)
-
-    assert sum(part["called"] for part in parts) == whole["cached"] == len(set(calls(log)))
+    assert sum(part["called"] for part in parts) == whole["cached"] == 22
     assert whole["called"] == 0
     assert max(Counter(calls(log)).values()) == 1
+    assert len(list(Store(tmp_path / "store").scan())) == 22
 
 
-def test_one_failing_request_is_recorded_and_is_the_only_one_asked_again(tmp_path: Path) -> None:
-    card, log = write_card(tmp_path, raise_on_call=7)
+def test_each_sample_of_an_item_is_a_request_of_its_own(tmp_path: Path) -> None:
+    card, _ = write_card(tmp_path)
 
-    failed = infer(tmp_path, card, expect=1)
-    repaired = infer(tmp_path, card)
+    summary = infer(tmp_path, card, "--limit", "4", "--samples", "3")
 
-    assert failed["outcomes"]["infra_error"] == 1
-    assert "the scripted failure" in failed["first_failure"]
+    assert (summary["items"], summary["requested"], summary["called"]) == (4, 12, 12)
+    assert summary["run"] == "demo-scripted-samples3"
+    samples = Counter(record.request.sample for record in Store(tmp_path / "store").scan())
+    assert samples == {0: 4, 1: 4, 2: 4}
+
+
+def test_failures_are_records_and_only_what_a_repeat_can_change_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    questions = choices()
+    card, log = write_card(
+        tmp_path, concurrency=8, raise_on_call=3, refuse_on_call=5, too_long=questions[6]
+    )
+
+    failed = infer(tmp_path, card, "--limit", "8", expect=1)
+    repaired = infer(tmp_path, card, "--limit", "8", expect=1)
+
+    assert failed["outcomes"].pop("infra_error") == 1
+    assert failed["outcomes"] == {"ok": 5, "refused": 1, "context_overflow": 1}
     assert repaired["called"] == 1
-    assert len(set(calls(log))) == len(calls(log)) - 1
+    assert repaired["outcomes"] == {"ok": 6, "refused": 1, "context_overflow": 1}
+    assert "the scripted" in repaired["first_failure"]
+    assert Counter(Counter(calls(log)).values()) == {1: 7, 2: 1}
 
 
-def test_an_actor_that_dies_is_replaced_and_stored_answers_are_not_asked_again(
-    tmp_path: Path,
-) -> None:
-    card, log = write_card(tmp_path, concurrency=4, die_on_call=7)
+def test_requests_that_engines_die_of_fail_and_the_job_goes_on(tmp_path: Path) -> None:
+    """One ends the actor's process; with another the engine says that it is gone."""
+    questions = choices()
+    card, log = write_card(tmp_path, concurrency=4, die_on=questions[6], lose_on=questions[13])
 
-    summary = infer(tmp_path, card)
+    summary = infer(tmp_path, card, "--limit", "20", expect=1)
 
-    assert summary["outcomes"] == {"ok": summary["requested"]}
-    repeated = [key for key, n in Counter(calls(log)).items() if n > 1]
-    assert 1 <= len(repeated) <= 4  # what was in flight
+    assert summary["outcomes"] == {"ok": 18, "infra_error": 2}
     records = list(Store(tmp_path / "store").scan())
-    assert len(records) == len({record.key for record in records}) == summary["requested"]
+    assert len(records) == len({record.key for record in records}) == 20
+    failed = {read_asked(r.request).question for r in records if r.outcome is Outcome.INFRA_ERROR}
+    assert failed == {questions[6], questions[13]}
+    assert "ended twice" in summary["first_failure"]
+    asked = Counter(calls(log))
+    assert max(asked.values()) == 2
+    assert sum(n > 1 for n in asked.values()) <= 16  # asked or being written down, twice
+    assert list((tmp_path / "store" / "attempts").iterdir()) == []
 
 
-def test_after_kill_9_only_the_missing_requests_are_asked(tmp_path: Path) -> None:
-    card, log = write_card(tmp_path, concurrency=2, delay_s=0.3)
-    process = start(tmp_path, card)
-    wait_for(lambda: len(calls(log)) >= 6, process)
-
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    wait_for(lambda: not alive_after(log), None)
-    stored = [r for r in Store(tmp_path / "store").scan() if r.outcome is Outcome.OK]
-    in_flight = len(calls(log)) - len(stored)
-    again = infer(tmp_path, card)
-
-    assert 4 <= len(stored) < again["requested"]
-    assert in_flight <= 2
-    assert again["called"] == again["requested"] - len(stored)
-    assert len(calls(log)) == again["requested"] + in_flight
-
-
-def test_a_terminated_run_says_that_it_can_go_on(tmp_path: Path) -> None:
-    card, log = write_card(tmp_path, concurrency=2, delay_s=0.3)
-    process = start(tmp_path, card)
-    wait_for(lambda: len(calls(log)) >= 4, process)
-
-    process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=60)
-
-    assert process.returncode == 75
-    stopped = json.loads(out)
-    assert stopped["interrupted"]
-    assert stopped["called"] == stopped["outcomes"]["ok"] >= 2
-    again = infer(tmp_path, card)
-    assert again["cached"] + again["called"] == again["requested"]
-    assert again["cached"] >= 2
-
-
-def test_a_failure_that_a_repeat_would_not_change_is_told_again_by_the_next_run(
+def test_a_service_that_turns_everything_down_ends_the_run_with_nothing_recorded_for_it(
     tmp_path: Path,
 ) -> None:
-    card, _ = write_card(tmp_path, refuse_on_call=3)
+    card, log = write_card(tmp_path, concurrency=2, shut_from_call=5)
 
-    first = infer(tmp_path, card, expect=1)
-    again = infer(tmp_path, card, expect=1)
+    process = start(tmp_path, card)
+    _, err = process.communicate(timeout=120)
 
-    assert first["outcomes"]["refused"] == again["outcomes"]["refused"] == 1
-    assert again["called"] == 0
-    assert "the scripted refusal" in again["first_failure"]
+    assert process.returncode == 3
+    assert "rejudge: the scripted service is shut" in err
+    assert "Traceback" not in err
+    assert len(list(Store(tmp_path / "store").scan())) == 4
+    assert len(calls(log)) <= 6
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "--json"])
@@ -157,17 +141,31 @@ def test_an_engine_that_does_not_start_is_one_message(tmp_path: Path) -> None:
     assert "the scripted engine does not start" in err
 
 
-def test_a_dry_run_counts_and_calls_nothing(tmp_path: Path) -> None:
+def test_an_engine_whose_process_dies_at_its_start_is_not_started_for_ever(tmp_path: Path) -> None:
+    starts = tmp_path / "starts.log"
+    card, log = write_card(tmp_path, starts=starts)
+
+    process = start(tmp_path, card)
+    _, err = process.communicate(timeout=180)
+
+    assert process.returncode == 3
+    assert "ended 6 times in a row" in err
+    assert len(calls(starts)) <= 8
+    assert calls(log) == []
+
+
+def test_a_dry_run_counts_estimates_and_calls_nothing(tmp_path: Path) -> None:
     card, log = write_card(tmp_path)
 
     summary = infer(tmp_path, card, "--dry-run")
 
     assert summary["pending"] == summary["requested"] > 20
+    assert summary["estimate"]["requests"] == summary["pending"]
     assert calls(log) == []
     assert not (tmp_path / "store").exists()
 
 
-def test_more_actors_than_the_machine_holds_are_refused_with_numbers(tmp_path: Path) -> None:
+def test_more_gpus_than_the_machine_holds_are_refused_with_numbers(tmp_path: Path) -> None:
     card, _ = write_card(tmp_path)
     card.write_text(card.read_text() + "gpus = 4\n")
 
@@ -178,32 +176,12 @@ def test_more_actors_than_the_machine_holds_are_refused_with_numbers(tmp_path: P
     assert "asks for 4 GPU(s), the cluster has 0" in err
 
 
-def infer(tmp_path: Path, card: Path, *options: str, expect: int = 0) -> dict[str, Any]:
-    process = start(tmp_path, card, *options)
-    out, err = process.communicate(timeout=180)
-    assert process.returncode == expect, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+def choices() -> list[str]:
+    """The bundled benchmark's questions, in the order in which they are asked."""
+    from bench import registry
+    from bench.item import TaskType
 
-
-def start(tmp_path: Path, card: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "rejudge", "infer", "demo", "--model", str(card)]
-    command += ["--store", str(tmp_path / "store"), "--task", "choice", "--json", *options]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def wait_for(holds: Any, process: subprocess.Popen[str] | None, limit_s: float = 90.0) -> None:
-    until = time.monotonic() + limit_s
-    while not holds():
-        assert process is None or process.poll() is None, "the run ended before it could be stopped"
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)
-
-
-def alive_after(log: Path, quiet_s: float = 1.5) -> bool:
-    """Whether calls still come in: the workers of a killed driver must stop by themselves."""
-    before = len(calls(log))
-    time.sleep(quiet_s)
-    return len(calls(log)) != before or log.stat().st_mtime > time.time() - quiet_s
+    benchmark = registry.get("demo")
+    prompts = benchmark.prompts(benchmark.load(None, (TaskType.CHOICE,)))
+    parts = [part for prompt in prompts for message in prompt.messages for part in message.parts]
+    return [part.text for part in parts if getattr(part, "name", "") == "question"]

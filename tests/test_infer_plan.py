@@ -11,8 +11,10 @@ from bench.item import Clip, Segment, TaskType
 from bench.prompt import NamedText, Prompt, PromptMessage
 from cache.record import Outcome, Record, Response
 from cache.store import Store
+from infer.asked import read_asked
 from infer.card import ModelCard, load_card
 from infer.errors import PlanError
+from infer.pipeline import LARGEST_GROUP, groups
 from infer.plan import Shard, make_plan, parse_shard, pending
 
 
@@ -128,6 +130,49 @@ def test_absent_media_can_be_left_out_and_are_reported(store: Store, tmp_path: P
 
     assert [line.item for line in plan.lines] == ["a"]
     assert plan.absent == (gone,)
+
+
+def test_a_clip_that_has_nothing_of_the_modality_is_an_error(store: Store, tmp_path: Path) -> None:
+    asked = prompt(media(tmp_path / "clip.mp4"))
+
+    with pytest.raises(PlanError, match=r"item: its clip .*clip\.mp4 has nothing of .*captions"):
+        make_plan([asked], msgspec.structs.replace(card(), modality="captions"), store)
+
+
+def test_clips_without_the_modality_are_left_out_where_absent_media_may_be(
+    store: Store, tmp_path: Path
+) -> None:
+    without = prompt(media(tmp_path / "clip.mp4"))
+
+    plan = make_plan(
+        [without], msgspec.structs.replace(card(), modality="captions"), store, skip_absent=True
+    )
+
+    assert not plan.lines
+    assert [path.name for path in plan.absent] == ["clip.mp4"]
+
+
+def test_requests_about_the_same_media_are_decoded_together_and_neighbours_in_time(
+    store: Store, tmp_path: Path
+) -> None:
+    first, second = media(tmp_path / "1.mp4", b"1"), media(tmp_path / "2.mp4", b"2")
+    order = [(first, 60.0), (second, 0.0), (first, 0.0), (first, 60.0), (second, 0.0)]
+    prompts = [
+        prompt(Clip(video=video, segment=Segment(at_s, at_s + 30.0)), text=f"Question {number}")
+        for number, (video, at_s) in enumerate(order)
+    ]
+
+    made = groups(make_plan(prompts, card(), store).requests)
+
+    questions = [[read_asked(one.request).question[-1] for one in group] for group in made]
+    assert questions == [["2"], ["0", "3"], ["1", "4"]]
+
+
+def test_a_group_has_at_most_so_many_requests(store: Store, tmp_path: Path) -> None:
+    clip = media(tmp_path / "clip.mp4")
+    plan = make_plan([prompt(clip)], card(), store, samples=2 * LARGEST_GROUP + 1)
+
+    assert [len(group) for group in groups(plan.requests)] == [LARGEST_GROUP, LARGEST_GROUP, 1]
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "2", "a/b", "1/0", "-1/3"])

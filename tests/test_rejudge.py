@@ -191,7 +191,7 @@ def test_an_empty_value_is_refused_and_never_the_current_folder(
         ["bench", "check", "demo"],
         ["score", "sonic-o1", "--store", "nowhere", "--out", "nowhere"],
         ["judge", "sonic-o1", "--store", "nowhere", "--judge", "lexical"],
-        ["explain", "sonic-o1", "x", "--store", "nowhere", "--run", "r"],
+        ["score", "explain", "sonic-o1", "x", "--store", "nowhere", "--run", "r"],
     ],
     ids=lambda words: words[0],
 )
@@ -206,7 +206,7 @@ def test_a_data_folder_that_is_named_must_be_there(words: list[str], tmp_path: P
     [
         ["score", "nope", "--out", "x"],
         ["judge", "nope", "--judge", "lexical"],
-        ["explain", "nope", "summary/01/001", "--run", "r"],
+        ["score", "explain", "nope", "summary/01/001", "--run", "r"],
     ],
     ids=lambda words: words[0],
 )

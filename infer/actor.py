@@ -1,0 +1,276 @@
+"""The engine actor: one copy of the model, which stores each answer before it reports it.
+
+What is reported is never asked again, whatever is killed afterwards. An actor has its own part file
+in the store. It asks the ledger before and tells it after each request (ledger.py), and goes down
+the budget ladder where an engine's answer says so (ladder.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from cache.record import Outcome, Producer, Record, Response, Times
+from cache.store import Store
+from infer.card import ModelCard
+from infer.engine import Answer, create_engine
+from infer.errors import EngineDied, InferError
+from infer.ladder import Attempt, climb_down
+from infer.ledger import Turn
+from infer.media.decode import Prepared
+from infer.plan import Planned
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+decode_group = msgspec.json.Decoder(list[Planned]).decode
+#: How long the ledger may take to hear that an engine closed.
+_CLOSED_S = 5.0
+_DIED_TWICE = (
+    "the engine's process ended twice while it worked on this request, the second time on this "
+    "request alone; it is asked again by the next run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the driver hears of one answered request."""
+
+    key: str
+    outcome: Outcome
+    error: str
+    decode_s: float
+    answer_s: float
+    input_tokens: int
+    output_tokens: int
+    node: str
+    item: str = ""
+    """The turn of a dialogue that was asked; a plan knows the items of other requests."""
+    sample: int = 0
+
+
+class HasMedia(Protocol):
+    """Where a request's media are."""
+
+    sharers: int
+    """Requests that have them in common."""
+
+    def prepared(self) -> Prepared:
+        """Return them."""
+
+
+class EngineActor:
+    """One copy of the model. Works on several requests at once."""
+
+    def __init__(self, card: dict[str, Any], store_path: str, ledger: Any) -> None:
+        import ray
+
+        self._card = msgspec.convert(card, ModelCard)
+        self._ledger = ledger
+        self._name = ray.get_runtime_context().get_actor_id()
+        ray.get(ledger.starting.remote(self._name))
+        self._gate = Gate(self._card.resources.concurrency)
+        # As many answers may wait to be written down as the engine works on, so that an actor's
+        # death costs no more than both.
+        self._unwritten = asyncio.Semaphore(self._card.resources.concurrency)
+        # A store belongs to one thread; its syncs must not hold up the engine's event loop.
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._store = self._writer.submit(Store, Path(store_path)).result()
+        self._producer = producer()
+        self._engine = create_engine(self._card)
+
+    def __del__(self) -> None:
+        if engine := getattr(self, "_engine", None):
+            import ray
+
+            engine.close()
+            # The driver waits for this: when it ends, this process is killed.
+            with suppress(ray.exceptions.RayError):
+                ray.get(self._ledger.closed.remote(self._name), timeout=_CLOSED_S)
+
+    async def __call__(self, table: Any) -> dict[str, list[bytes]]:
+        """Answer groups of requests; return a line for each that was answered."""
+        columns = (table.column(name) for name in ("group", "prepared"))
+        done = await asyncio.gather(
+            *(
+                self._group(decode_group(group.as_buffer()), media.as_buffer())
+                for group, media in zip(*columns, strict=True)
+            )
+        )
+        return {"done": [_encode(one) for some in done for one in some]}
+
+    async def _group(self, group: list[Planned], media: Any) -> list[Done]:
+        loaded = _Loaded(media, len(group))
+        done = await asyncio.gather(*(self._answer(planned, loaded) for planned in group))
+        return [one for one in done if one is not None]
+
+    async def _answer(self, planned: Planned, media: HasMedia) -> Done | None:
+        async with self._gate.shared():
+            turn = await self._ledger.begin.remote(planned.key, self._name)
+            record, new = await self._take(turn, planned, media)
+        if turn is Turn.ALONE:
+            async with self._gate.alone():
+                turn = await self._ledger.begin.remote(planned.key, self._name, alone=True)
+                record, new = await self._take(turn, planned, media)
+        if record is None:
+            return None
+        # While this one is written down, the engine works on the next.
+        if new:
+            try:
+                await self._in_store(self._store.put, record)
+            finally:
+                self._unwritten.release()
+            await self._ledger.end.remote(planned.key)
+        return _done(record)
+
+    async def _take(
+        self, turn: Turn, planned: Planned, media: HasMedia
+    ) -> tuple[Record | None, bool]:
+        """Return what answers a request, and whether it has to be stored."""
+        if turn in (Turn.STOP, Turn.ALONE):
+            return None, False
+        if turn is Turn.STORED:
+            # Ray repeats what a dead actor had not reported; another one may have stored it.
+            await self._in_store(self._store.refresh)
+            if record := await self._in_store(self._store.get, planned.key):
+                return record, False
+        record = await self._record(turn, planned, media)
+        if record is not None:
+            await self._unwritten.acquire()
+        return record, record is not None
+
+    async def _record(self, turn: Turn, planned: Planned, media: HasMedia) -> Record | None:
+        began = time.perf_counter()
+        prepared = media.prepared()
+        if turn is Turn.GIVE_UP:
+            said = Answer(Outcome.INFRA_ERROR, Response(error=_DIED_TWICE))
+            attempt: Attempt | None = Attempt(said, prepared.effective)
+        elif prepared.error:
+            said = Answer(Outcome.DECODE_ERROR, Response(error=prepared.error))
+            attempt = Attempt(said, prepared.effective)
+        else:
+            attempt = await self._ask(planned, prepared)
+        if attempt is None:
+            return None
+        return Record(
+            key=planned.key,
+            request=planned.request,
+            outcome=attempt.answer.outcome,
+            response=attempt.answer.response,
+            effective=attempt.effective,
+            usage=attempt.answer.usage,
+            times=Times(
+                decode_s=prepared.decode_s / media.sharers, answer_s=time.perf_counter() - began
+            ),
+            producer=self._producer,
+            created=created_now(),
+        )
+
+    async def _ask(self, planned: Planned, prepared: Prepared) -> Attempt | None:
+        try:
+            return await self._attempt(planned, prepared)
+        except EngineDied as error:
+            logging.getLogger(__name__).error("the engine died: %s", error)
+            os._exit(1)  # the ledger counts what was with it; Ray starts another
+        except InferError as error:  # it would meet any other request, too
+            await self._ledger.end.remote(planned.key, answered=False)
+            await self._ledger.halt.remote(type(error).__name__, str(error))
+            return None
+        except Exception as error:  # one request's failure must not end the job; it is recorded
+            logging.getLogger(__name__).exception("request %s failed", planned.key[:12])
+            text = f"{type(error).__name__}: {error}"
+            return Attempt(Answer(Outcome.INFRA_ERROR, Response(error=text)), prepared.effective)
+
+    async def _attempt(self, planned: Planned, prepared: Prepared) -> Attempt:
+        limit_s = self._card.resources.decode_timeout_s
+        return await climb_down(self._engine, planned, prepared, limit_s)
+
+    async def _in_store(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments)
+
+
+class Gate:
+    """Lets a number of requests through at a time, or one alone."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._free = asyncio.Semaphore(width)
+        self._one = asyncio.Lock()
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        """Wait for a place beside others."""
+        async with self._free:
+            yield
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Wait until nothing else is inside, and keep others out."""
+        async with self._one:
+            for _ in range(self._width):
+                await self._free.acquire()
+            try:
+                yield
+            finally:
+                for _ in range(self._width):
+                    self._free.release()
+
+
+class _Loaded:
+    """Media of a group, read from Ray's shared memory when the first request's turn comes."""
+
+    def __init__(self, buffer: Any, sharers: int) -> None:
+        self.sharers = sharers
+        self._buffer = buffer
+        self._prepared: Prepared | None = None
+
+    def prepared(self) -> Prepared:
+        """Return the media."""
+        if self._prepared is None:
+            self._prepared = pickle.loads(self._buffer)  # noqa: S301 - the pipeline's own, never from disk
+        return self._prepared
+
+
+def _done(record: Record) -> Done:
+    return Done(
+        key=record.key,
+        outcome=record.outcome,
+        error=record.response.error,
+        decode_s=record.times.decode_s or 0.0,
+        answer_s=record.times.answer_s or 0.0,
+        input_tokens=record.usage.input_tokens or 0,
+        output_tokens=record.usage.output_tokens or 0,
+        node=record.producer.host,
+    )
+
+
+def created_now() -> str:
+    """Return the time as records carry it: UTC, ISO 8601 with milliseconds and ``Z``."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def producer() -> Producer:
+    """Say who writes records here: host, SLURM job and versions."""
+    import platform
+
+    from rejudge import __version__
+
+    job, task = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_ARRAY_TASK_ID", "")
+    return Producer(
+        # On a cluster the node's name in SLURM, which jobs and their logs go by.
+        host=os.environ.get("SLURMD_NODENAME") or platform.node(),
+        job=f"{job}_{task}" if job and task else job,
+        versions={"rejudge": __version__, "python": platform.python_version()},
+    )

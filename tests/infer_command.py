@@ -1,0 +1,50 @@
+"""Running ``rejudge infer`` on the bundled benchmark in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+def infer(
+    folder: Path, card: Path, *options: str, expect: int = 0, **environment: str
+) -> dict[str, Any]:
+    """Run the command to its end and return its summary."""
+    process = start(folder, card, *options, **environment)
+    out, err = process.communicate(timeout=180)
+    assert process.returncode == expect, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def start(folder: Path, card: Path, *options: str, **environment: str) -> subprocess.Popen[str]:
+    """Start the command on the choices, with the store in ``folder``."""
+    command = [sys.executable, "-m", "rejudge", "infer", "demo", "--model", str(card)]
+    command += ["--store", str(folder / "store"), "--task", "choice", "--json", *options]
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def wait_for(
+    holds: Callable[[], object], process: subprocess.Popen[str] | None, limit_s: float = 90.0
+) -> None:
+    """Wait until something holds; the process must not end before."""
+    until = time.monotonic() + limit_s
+    while not holds():
+        assert process is None or process.poll() is None, "the run ended before it could be stopped"
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.05)

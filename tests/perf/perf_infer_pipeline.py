@@ -1,0 +1,142 @@
+"""The pipeline's throughput beside the bare engine's and beside a loop of one request at a time.
+
+256 requests about one stretch of a bundled clip, video and sound, to the tiny Qwen2.5-Omni
+checkpoint on vLLM (one, because on a small machine a model this small is faster than decoding):
+
+* bare: media prepared before, all requests handed to vLLM (AsyncLLM) as fast as it takes them
+* loop: decode, then generate, one request after the other, as the benchmark's reference does
+* pipeline: ``run_pipeline`` on Ray, with storing; its decoding shares media between requests
+
+Rates are answers a second from the first answer on, so starting and loading count nowhere. Needs
+vLLM: it is run in its environment.
+
+Run: python -m tests.perf.perf_infer_pipeline [requests]
+"""
+
+import asyncio
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import registry
+from bench.item import TaskType
+from cache.store import Store
+from infer.card import ModelCard, load_card
+from infer.engine import create_engine
+from infer.media.decode import Prepared, prepare
+from infer.plan import Planned, make_plan
+
+CONCURRENCY = 32
+TOKENS = 128
+LOOP = 16
+#: Questions; samples make more requests of them.
+PROMPTS = 1
+DATA = Path(__file__).parent.parent / "data"
+
+
+def write_card(folder: Path) -> ModelCard:
+    from tests.tiny_omni import make_tiny_omni
+
+    text = (DATA / "tiny-omni-vllm.toml").read_text()
+    text = text.replace("CHECKPOINT", str(make_tiny_omni(folder / "checkpoint")))
+    text = text.replace("LIMIT", "4096").replace("max_tokens = 24", f"max_tokens = {TOKENS}")
+    text = text.replace("concurrency = 4", f"concurrency = {CONCURRENCY}")
+    path = folder / "card.toml"
+    path.write_text(text)
+    return load_card(str(path))
+
+
+def plan(folder: Path, card: ModelCard, requests: int) -> list[Planned]:
+    benchmark = registry.get("demo")
+    prompts = benchmark.prompts(benchmark.load(None, (TaskType.CHOICE,)))[:PROMPTS]
+    with Store(folder / "plan", create=True) as store:
+        samples = -(-requests // len(prompts))
+        return list(make_plan(prompts, card, store, samples=samples).requests[:requests])
+
+
+def rate(times_s: list[float]) -> float:
+    return (len(times_s) - 1) / (times_s[-1] - times_s[0])
+
+
+async def bare(engine, planned: list[Planned]) -> float:
+    known: dict[str, Prepared] = {}
+    ready = []
+    for one in planned:
+        digest = repr(one.request.messages[0].parts[:-1])
+        if digest not in known:
+            known[digest] = prepare(one.request, one.files)
+        ready.append((one.request, known[digest]))
+    times_s = []
+    free = asyncio.Semaphore(CONCURRENCY)
+
+    async def ask(request, prepared) -> None:
+        async with free:
+            await engine.answer(request, prepared)
+        times_s.append(time.perf_counter())
+
+    await asyncio.gather(*(ask(*one) for one in ready))
+    return rate(times_s)
+
+
+async def loop(engine, planned: list[Planned]) -> float:
+    times_s = []
+    for one in planned:
+        await engine.answer(one.request, prepare(one.request, one.files))
+        times_s.append(time.perf_counter())
+    return rate(times_s)
+
+
+def engine_rates(card: ModelCard, planned: list[Planned]) -> tuple[float, float]:
+    async def both() -> tuple[float, float]:
+        engine = create_engine(card)
+        try:
+            await engine.answer(planned[0].request, prepare(planned[0].request, planned[0].files))
+            return await bare(engine, planned), await loop(engine, planned[:: len(planned) // LOOP])
+        finally:
+            engine.close()
+
+    return asyncio.run(both())
+
+
+def pipeline_rate(folder: Path, card: ModelCard, planned: list[Planned]) -> float:
+    from infer.driver import Header
+    from infer.job import Job, Signals
+
+    Store(folder / "store", create=True).close()
+    header = Header(
+        card=card, store=str(folder / "store"), ledger=str(folder / "ledger.log"), grace_s=1.0
+    )
+    with Signals() as signals:
+        times_s = [time.perf_counter() for _ in Job(header, planned, signals).answers()]
+    assert len(times_s) == len(planned)
+    return rate(times_s)
+
+
+def main() -> None:
+    if importlib.util.find_spec("vllm") is None:
+        print("pipeline: not measured, this environment has no vLLM (make test-vllm makes one)")
+        return
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    requests = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        card = write_card(folder)
+        planned = plan(folder, card, requests)
+        engine, one_by_one = engine_rates(card, planned)
+        ours = pipeline_rate(folder, card, planned)
+        again, _ = engine_rates(card, planned)
+    bare_rate = (engine + again) / 2
+    print(f"{len(planned)} requests, {CONCURRENCY} at a time, on {os.cpu_count()} cores")
+    print(f"bare engine  {engine:6.2f}/s before, {again:6.2f}/s after")
+    print(f"loop         {one_by_one:6.2f}/s")
+    print(f"pipeline     {ours:6.2f}/s: {ours / bare_rate:.2f} of the bare engine's", end=", ")
+    print(f"{ours / one_by_one:.1f} times the loop's")
+
+
+if __name__ == "__main__":
+    main()
