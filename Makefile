@@ -9,10 +9,11 @@ demo: $(VENV)/.demo  ## install, then the whole loop on the bundled benchmark
 	$(BIN)/rejudge demo --out demo-out
 
 test: $(VENV)/.dev  ## every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
+# vLLM looks into every module that is loaded, so those that other tests import must not be there.
 test-vllm: $(VENV)-vllm/.dev  ## engines for open weights, on a tiny checkpoint and vLLM's CPU build
-	$(VENV)-vllm/bin/python -m pytest -m vllm
+	$(VENV)-vllm/bin/python -m pytest -m vllm tests/test_omni_*.py tests/test_*_vllm.py
 
 check: $(VENV)/.dev  ## format, lint, types, floors
 	$(BIN)/ruff format --check .

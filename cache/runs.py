@@ -168,6 +168,15 @@ def _files(root: Path) -> list[tuple[str, int, Path]]:
     return found
 
 
+def check_run_name(name: str) -> None:
+    """Refuse what cannot name a run.
+
+    Raises:
+        StoreError: says what can.
+    """
+    _file_name(name)
+
+
 def _is_stem(stem: str) -> bool:
     """Whether a file of this name can be a run's: what `_file_name` makes of its name."""
     with contextlib.suppress(StoreError):

@@ -16,6 +16,8 @@ from infer.errors import FeatureMissing
 
 #: Packages and modules that a worker needs; on a cluster they are sent to its nodes.
 CODE = ("bench", "cache", "infer", "rejudge.py")
+#: A machine that is busy may not start Ray in the time that Ray gives itself.
+_TRIES = 3
 #: What Ray puts behind its temporary folder: ``/ray/session_<26>_<pid>/sockets/plasma_store``. A
 #: socket's path has at most 107 bytes.
 _LONGEST_TEMP = 107 - len("/ray/session_2026-01-31_12-00-00_000000_4194304/sockets/plasma_store.0")
@@ -36,12 +38,16 @@ def start_ray() -> None:
 
     import ray  # only now: its core reads the environment when it is loaded
 
-    try:
-        with _quiet():
-            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-    except (ConnectionError, OSError, RuntimeError, TimeoutError) as error:
-        where = os.environ.get("RAY_ADDRESS", "this machine")
-        raise FeatureMissing(f"Ray did not start at {where}: {error}") from error
+    for left in reversed(range(_TRIES)):
+        try:
+            with _quiet():
+                ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+            break
+        except Exception as error:  # Ray raises the bare class where its start takes over 30 s
+            ray.shutdown()
+            if not left:
+                where = os.environ.get("RAY_ADDRESS", "this machine")
+                raise FeatureMissing(f"Ray did not start at {where}: {error}") from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False

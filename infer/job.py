@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -88,7 +89,7 @@ class Job:
         ended: Ended | None = None
         try:
             with process.stdout as events:
-                for line in events:
+                for line in _lines(events):
                     event = _decode(line)
                     ended = event.ended
                     if event.done is not None:
@@ -155,6 +156,19 @@ class Job:
             raise kind(ended.message)
         if ended is not None and ended.in_flight:
             self.interrupted += f"; {ended.in_flight} request(s) were still in flight"
+
+
+def _lines(events: IO[bytes]) -> Iterator[bytes]:
+    # Of two signals that come at once, the kernel may give both to a library's thread. Then nothing
+    # wakes this one, and it is here that handlers run: so it looks up every second.
+    kept = b""
+    while True:
+        if select.select([events], [], [], 1.0)[0]:
+            data = os.read(events.fileno(), 65_536)
+            if not data:
+                return
+            *lines, kept = (kept + data).split(b"\n")
+            yield from lines
 
 
 def session(leader: int) -> list[int]:

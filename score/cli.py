@@ -71,8 +71,9 @@ def score(
     Example: rejudge score demo --store ./store --out ./scores
     """
     from score.assistant import means_of, means_text
+    from score.judge.spec import load_spec
     from score.session import score_store
-    from score.summary import as_text, summarise
+    from score.summary import as_text, summarise, unasked
 
     found, chosen = score_store(
         benchmark, data, store, out,
@@ -80,6 +81,8 @@ def score(
         precision=precision, dictionary=dictionary, track=track,
     )  # fmt: skip
     rows, means = summarise(found, chosen), means_of(found)
+    named = {load_spec(judge).name: judge for judge in judges}
+    more = unasked(found.verdicts, named, f"rejudge judge {benchmark} --store {store}")
     emit(
         {
             "out": str(out),
@@ -87,7 +90,9 @@ def score(
             "assistant": means.to_dicts(),
             "signature": found.signature,
         },
-        lambda: "\n\n".join(filter(None, (as_text(rows, found.signature), means_text(means)))),
+        lambda: "\n\n".join(
+            filter(None, (as_text(rows, found.signature, more), means_text(means)))
+        ),
         as_json=as_json,
     )
 

@@ -56,11 +56,11 @@ def score_store(
         DictionaryError: there is no such dictionary, or it is not usable.
         FeatureMissing: similarity was asked for and its encoder is not installed.
     """
-    from score.judge.spec import load_spec
+    from score.judge.spec import load_specs
     from score.runs import chosen_runs, items_of
 
     chosen = get_profile(profile)
-    specs = [load_spec(name) for name in judges]
+    specs = load_specs(judges)
     made = Encoder(encoder, precision, keep=store / "index") if similarity else None
     categories = load_dictionary(dictionary) if dictionary is not None else None
     with Store(store, read_only=True) as opened:
@@ -98,11 +98,11 @@ def explain_item(
         ScoreError: the profile is unknown, or the run does not expect this item.
         DictionaryError: there is no such dictionary, or it is not usable.
     """
-    from score.judge.spec import load_spec
+    from score.judge.spec import load_specs
     from score.runs import chosen_runs, items_of
 
     chosen = get_profile(profile)
-    specs = [load_spec(name) for name in judges]
+    specs = load_specs(judges)
     categories = load_dictionary(dictionary) if dictionary is not None else None
     with Store(store, read_only=True) as opened:
         chosen_runs(opened, benchmark, [run])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.item import TaskType
 from score.aggregate import item_means, macro_means, topic_means
-from score.answers import SCORED, STATUSES
+from score.answers import MISSING, SCORED, STATUSES
 from score.precision import FLOAT32
 from score.statistics.panel import Reading
 
@@ -71,7 +72,9 @@ def _statuses(scores: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def as_text(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> str:
+def as_text(
+    rows: list[dict[str, Any]], signature: Mapping[str, Any], more: Sequence[str] = ()
+) -> str:
     """Return the summary as a table for people, with what they must know below it."""
     from rich.console import Console
     from rich.table import Table
@@ -95,10 +98,10 @@ def as_text(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> str:
     with console.capture() as capture:
         console.print(table)
     lines = [line.rstrip() for line in capture.get().splitlines()]
-    return "\n".join([*lines, "", *notes(rows, signature)])
+    return "\n".join([*lines, "", *notes(signature), *more])
 
 
-def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]:
+def notes(signature: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the numbers must know."""
     found = [
         "Means are macro means over topics. mean: of what was scored; failures wrong: of all that "
@@ -122,13 +125,25 @@ def notes(rows: list[dict[str, Any]], signature: Mapping[str, Any]) -> list[str]
             f"{counts['pairs']} pairs."
             for name, counts in cut.items()
         ]
-    unasked = {row["judge"] for row in rows if row["judge"] and row["n_scored"] == 0}
-    found += [
-        f"Judge {judge}: no verdict in the store for some metrics; run rejudge judge --judge "
-        f"{judge} first."
-        for judge in sorted(unasked)
-    ]
     return found
+
+
+def unasked(verdicts: pl.DataFrame, judges: Mapping[str, str], command: str) -> list[str]:
+    """Say which judges were not asked about all that there is to judge.
+
+    Args:
+        verdicts: Rows of ``verdicts.parquet``.
+        judges: What the command calls each judge, by its name.
+        command: What asks a judge, up to the judge.
+    """
+    import polars as pl
+
+    missing = verdicts.filter(pl.col("status").cast(pl.String) == MISSING)
+    return [
+        f"Judge {judge}: {count} texts have no verdict in the store; first run {command} --judge "
+        f"{shlex.quote(judges.get(judge, judge))}"
+        for judge, count in missing.group_by("judge").len().sort("judge").iter_rows()
+    ]
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -22,7 +22,9 @@ from score.judge.spec import load_spec
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
-_Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+#: What a chain may be called: it is part of a folder's and of its jobs' names.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_Name = Annotated[str, msgspec.Meta(pattern=NAME)]
 _Memory = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+[KMGT]?$")]
 #: As sbatch takes it: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
 _Time = Annotated[
@@ -98,7 +100,7 @@ class Report(Job, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which tables are made of the scores."""
 
     paper: _Text = "sonic-o1"
-    formats: tuple[_Text, ...] = ("markdown", "latex")
+    formats: Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)] = ("markdown", "latex")
     judge: str = ""
     """Whose verdicts are shown, where there are several judges; by default the chain's last."""
     published: bool = False

@@ -69,12 +69,12 @@ def status(chain: Path, wait: bool, as_json: bool) -> None:
 
     Example: rejudge slurm status chain.toml
     """
-    from slurm.load import load_chain
+    from slurm.load import read_chain
     from slurm.status import chain_status
     from slurm.submission import read_submission
     from slurm.view import status_text
 
-    submission = read_submission(load_chain(chain))
+    submission = read_submission(read_chain(chain))
     found = chain_status(submission)
     while wait and not found.is_over:
         time.sleep(_LOOK_AGAIN_S)

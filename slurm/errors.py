@@ -4,6 +4,7 @@ SlurmError               exit code 2
 ├── ChainError           the chain's TOML does not hold
 ├── ChainUnderway        jobs of the chain are still in the queue
 ├── NotSubmitted         nothing of the chain was ever submitted
+├── SubmissionDamaged    the record of the submission cannot be read
 └── SlurmUnavailable     exit code 3: no SLURM here, or it refused
 """
 
@@ -26,6 +27,10 @@ class ChainUnderway(SlurmError):
 
 class NotSubmitted(SlurmError):
     """There is no record of a submission."""
+
+
+class SubmissionDamaged(SlurmError):
+    """The record of a submission is no record."""
 
 
 class SlurmUnavailable(SlurmError):

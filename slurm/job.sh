@@ -12,7 +12,8 @@
 #   0                                ends with 0
 #   1, with a result                 ends with 0: that some items failed is a result, too
 #   75, or any after a warning       goes back to the queue under its own id, $RESTARTS times at most
-#                                    (without a warning, when Ray was lost, 3 times)
+#                                    (without a warning, when Ray was lost, 3 times; and 3 times
+#                                    where nothing was answered before the warning)
 #   any other                        ends with it; SLURM cancels the jobs that wait for this one
 #
 # SLURM's warning (--signal=B:USR1@120: the time is nearly up, or somebody preempts us) comes to the
@@ -101,8 +102,13 @@ finish() {
 requeue() {
   local lost
   lost=$(grep -c "\"event\":\"lost\".*\"job\":\"$job\"" "$STATE/$part.events")
+  if [ "$signal" = USR1 ] && [[ " ${OPTIONS[*]} " != *" --batch "* ]]; then # batches take a day
+    grep -q '^  "called": [1-9]' "$result" || note idle
+  fi
   if [ "${SLURM_RESTART_COUNT:-0}" -ge "$RESTARTS" ] || [ "$lost" -gt 3 ]; then
     note "restarted too often"
+  elif [ "$(idle_attempts)" -gt 3 ]; then
+    note "restarted in vain"
   # By its place in the array: the id of the last task is also that of the whole array.
   # It may end this script's scontrol, too, before that says that all is well.
   elif scontrol requeue "$job${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}" || [ "$signal" = TERM ]; then
@@ -110,6 +116,14 @@ requeue() {
   else
     note "requeue refused"
   fi
+}
+
+idle_attempts() { # how many of this job's attempts, the last ones, ended with nothing answered
+  grep "\"job\":\"$job\"" "$STATE/$part.events" | awk '
+    /"event":"started"/ { idle = 0 }
+    /"event":"idle"/ { idle = 1; count++ }
+    /"event":"requeued"/ && !idle { count = 0 }
+    END { print count + 0 }'
 }
 
 free_port() {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 import msgspec
 
-from slurm.chain import Chain
+from slurm.chain import NAME, Chain
 from slurm.check import check_chain
 from slurm.errors import ChainError
 
@@ -19,8 +20,27 @@ def load_chain(path: Path) -> Chain:
         ChainError: the file is not there, no TOML, or a field does not hold; says which.
         BenchError, InferError, ScoreError: an unknown benchmark, model or judge, or a faulty card.
     """
+    chain = read_chain(path)
+    try:
+        check_chain(chain)
+    except ChainError as error:
+        raise ChainError(f"{path}: {error}") from error
+    return chain
+
+
+def read_chain(path: Path) -> Chain:
+    """Read a chain without a look at the files it names: they may be gone since it was submitted.
+
+    Raises:
+        ChainError: the file is not there, no TOML, or a field is not of its kind; says which.
+    """
     try:
         members = tomllib.loads(path.read_text("utf-8"))
+        if "name" not in members and not re.fullmatch(NAME, path.stem):
+            raise ChainError(
+                f"{path}: the file's name, {path.stem!r}, cannot be the chain's: it may hold "
+                'letters, digits and ._- only. Rename the file, or write name = "…" into it'
+            )
         chain = msgspec.convert({"name": path.stem} | members, Chain)
     except OSError as error:
         raise ChainError(f"{path}: the chain cannot be read: {error.strerror}") from error
@@ -28,12 +48,7 @@ def load_chain(path: Path) -> Chain:
         raise ChainError(f"{path}: no valid TOML: {error}") from error
     except msgspec.ValidationError as error:
         raise ChainError(f"{path}: {_said(error)}") from error
-    chain = _absolute(chain, path.absolute().parent)
-    try:
-        check_chain(chain)
-    except ChainError as error:
-        raise ChainError(f"{path}: {error}") from error
-    return chain
+    return _absolute(chain, path.absolute().parent)
 
 
 def _absolute(chain: Chain, root: Path) -> Chain:

@@ -17,6 +17,12 @@ from slurm.stage import Stage
 
 #: Ends of a program that its exit code tells, beyond those of rejudge.
 _SIGNALLED = 128
+#: Last events of a job that does not go back to the queue any more.
+_GIVEN_UP = {
+    "restarted too often": "restarted too often (slurm.restarts)",
+    "restarted in vain": "restarted 3 times with nothing answered between; give it more time",
+    "requeue refused": "SLURM refused to queue it again",
+}
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,12 +82,16 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
             return "warned by SLURM (time limit or preemption)"
         if of_last:
             return "ended by SLURM (preempted or requeued)"
-        return "lost Ray" if ended is not None else "lost (its node failed, or it was killed)"
+        if ended is None:
+            return "lost (its node failed, or it was killed)"
+        return str((self.result or {}).get("stopped") or "lost Ray")
 
     @property
     def failure(self) -> str:
         """Why the last attempt failed, in words."""
         ended = self.ended
+        if self.events and self.events[-1].event in _GIVEN_UP:
+            return f"{_GIVEN_UP[self.events[-1].event]}; the last time: {self.interruption}"
         if self.result is not None and "error" in self.result:
             return f"exit code {self.result.get('exit_code')}: {self.result['error']}"
         last = _last_line(Path(self.log), besides=f"rejudge: {self.part}:")

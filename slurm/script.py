@@ -30,7 +30,7 @@ def render(stage: Stage, parts: Sequence[int] = ()) -> str:
         _, percent, at_once = (stage.options["array"] or "").partition("%")
         options["array"] = f"{','.join(map(str, parts))}{percent}{at_once}"
     lines = [_option_line(name, value) for name, value in options.items() if value is not None]
-    lines += [f"#SBATCH {option}" for option in stage.more]
+    lines += [_option_line(*option.removeprefix("--").split("=", 1)) for option in stage.more]
     settings = [f"{name}={_setting(value)}" for name, value in stage.settings.items()]
     text = _replaced(text, list(_OPTION.finditer(text)), lines)
     first, second = _RULER.finditer(text)
@@ -52,9 +52,10 @@ def _replaced(text: str, found: list[re.Match[str]], lines: list[str]) -> str:
     return text[: found[0].start()] + "\n".join(lines) + "\n" + text[found[-1].end() :]
 
 
-def _option_line(name: str, value: str | None) -> str:
-    # Inside quotes sbatch takes spaces, and still fills in %A and %a.
-    quoted = f'"{value}"' if value and re.search(r"\s", value) else value
+def _option_line(name: str, value: str = "") -> str:
+    # Inside quotes sbatch takes spaces and #, and still fills in %A and %a. What would end the
+    # quotes or the line, slurm/check.py has refused.
+    quoted = f'"{value}"' if re.search(r"[^\w./:,;%@=+~-]", value) else value
     return f"#SBATCH --{name}={quoted}" if quoted else f"#SBATCH --{name}"
 
 

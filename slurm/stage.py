@@ -79,7 +79,7 @@ def _infer(chain: Chain, infer: Infer) -> Stage:
     options |= {
         "array": f"1-{infer.shards}{throttle}",
         "gres": _gres(gpus_of(infer, load_card(infer.model)), infer.gpu_type),
-        "output": f"{folder}/%aof{infer.shards}.log",
+        "output": f"{_literal(folder)}/%aof{infer.shards}.log",
     }
     if infer.nodes > 1:
         options["nodes"] = str(infer.nodes)
@@ -194,10 +194,15 @@ def _options(chain: Chain, job: Job, folder: Path, name: str) -> dict[str, str |
         "time": job.time,
         "cpus-per-task": str(job.cpus) if job.cpus else "",
         "mem": job.memory,
-        "output": f"{folder}/1of1.log",
+        "output": f"{_literal(folder)}/1of1.log",
         "signal": f"B:USR1@{chain.slurm.warning_s}",
     }
     return {option: value for option, value in found.items() if value}
+
+
+def _literal(folder: Path) -> str:
+    """A folder in which sbatch fills in nothing."""
+    return str(folder).replace("%", "%%")
 
 
 def _grace_s(warning_s: int) -> int:

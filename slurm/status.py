@@ -14,8 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from bench.errors import BenchError
 from cache.errors import StoreUnavailable, UnknownRun
 from cache.store import Store
+from score.errors import ScoreError
 from slurm.part import Left, look
 from slurm.queue import FAILED, Entry, entries
 from slurm.submission import Submission, Submitted
@@ -70,6 +72,8 @@ class StageStatus:
     done: int | None = None
     total: int | None = None
     """None as long as nobody has looked what there is to do."""
+    uncounted: str = ""
+    """Why it cannot be counted; empty where it can, or nothing is there yet."""
 
     @property
     def counts(self) -> Counter[State]:
@@ -111,8 +115,9 @@ def chain_status(submission: Submission, environ: Mapping[str, str] = os.environ
     stages = []
     for one in submission.stages:
         parts = tuple(_part(one, k, known) for k in range(1, one.stage.parts + 1))
-        unit, done, total = _progress(submission, one)
-        stages.append(StageStatus(one.stage.name, one.job, _state(parts), parts, unit, done, total))
+        stages.append(
+            StageStatus(one.stage.name, one.job, _state(parts), parts, *_progress(submission, one))
+        )
     return ChainStatus(submission.chain, submission.at, submission.store, tuple(stages))
 
 
@@ -167,7 +172,10 @@ def _shortcomings(left: Left) -> str:
     if failed := result.get("failed"):
         return f"{failed} of {result['requested']} requests failed; {result['first_failure']}"
     without = sum(int(result.get(name, 0)) for name in ("judge_failed", "infra_failed", "missing"))
-    return f"{without} of {result['requests']} answers have no verdict" if without else ""
+    if not without:
+        return ""
+    stopped = f"; stopped: {result['stopped']}" if result.get("stopped") else ""
+    return f"{without} of {result['requests']} answers have no verdict{stopped}"
 
 
 def _state(parts: tuple[PartStatus, ...]) -> State:
@@ -176,13 +184,16 @@ def _state(parts: tuple[PartStatus, ...]) -> State:
     return next(state for state in State if state in there)
 
 
-def _progress(submission: Submission, one: Submitted) -> tuple[str, int | None, int | None]:
+def _progress(submission: Submission, one: Submitted) -> tuple[str, int | None, int | None, str]:
     stage = one.stage
     if stage.run:
-        return ("items", *_items(submission, stage.run))
+        return ("items", *_items(submission, stage.run), "")
     if stage.judge:
-        return ("verdicts", *_verdicts(submission, one))
-    return "", None, None
+        try:
+            return ("verdicts", *_verdicts(submission, one), "")
+        except (BenchError, ScoreError) as error:  # a file was moved since: the rest still holds
+            return "verdicts", None, None, str(error)
+    return "", None, None, ""
 
 
 def _items(submission: Submission, run: str) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ import msgspec
 
 from cache.durable import write_file
 from slurm.chain import Chain
-from slurm.errors import NotSubmitted
+from slurm.errors import NotSubmitted, SubmissionDamaged
 from slurm.stage import Stage
 
 
@@ -56,6 +56,7 @@ def read_submission(chain: Chain) -> Submission:
 
     Raises:
         NotSubmitted: there is none.
+        SubmissionDamaged: it is cut off or garbled.
     """
     try:
         return msgspec.json.decode(_path(chain).read_bytes(), type=Submission)
@@ -63,6 +64,12 @@ def read_submission(chain: Chain) -> Submission:
         raise NotSubmitted(
             f"{_path(chain)} is not there: chain {chain.name!r} was not submitted with this store"
         ) from None
+    except msgspec.MsgspecError as error:
+        raise SubmissionDamaged(
+            f"{_path(chain)} is damaged: {error}. Jobs of chain {chain.name!r} may be in the "
+            f"queue: look with squeue --me, scancel those named {chain.name}.…, remove the file "
+            "and submit the chain again; what is answered stays answered"
+        ) from error
 
 
 def _path(chain: Chain) -> Path:

@@ -12,6 +12,7 @@ submitted without Python, too. simple-slurm makes a command line of keywords: li
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,12 +23,15 @@ from cache.errors import UnknownRun
 from cache.store import Store
 from infer.plan import Shard
 from slurm.chain import Chain
-from slurm.errors import ChainUnderway, NotSubmitted, SlurmUnavailable
+from slurm.errors import ChainError, ChainUnderway, NotSubmitted, SlurmUnavailable
 from slurm.part import look
 from slurm.queue import call, entries
-from slurm.script import render
+from slurm.script import options_of, render
 from slurm.stage import Stage, make_stages
 from slurm.submission import Submission, Submitted, read_submission, write_submission
+
+#: Options that sbatch may find too much, or unknown; it does not say of which job.
+_ASKED = ("partition", "account", "nodes", "gres", "cpus-per-task", "mem", "time", "array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,13 @@ def submit(chain: Chain, environ: Mapping[str, str] = os.environ) -> Submission:
     """Submit what a chain has to do, and write down which job does what.
 
     Raises:
+        ChainError: this cluster takes no array of so many parts.
         ChainUnderway: jobs of an earlier submission are still in the queue.
+        SubmissionDamaged: whether there are such jobs cannot be told.
         SlurmUnavailable: sbatch is not there or refuses; what was submitted before is cancelled.
     """
     _refuse_underway(chain, environ)
+    _refuse_large_arrays(chain, environ)
     jobs: dict[str, str] = {}
     done: list[Submitted] = []
     try:
@@ -105,6 +112,20 @@ def _refuse_underway(chain: Chain, environ: Mapping[str, str]) -> None:
         )
 
 
+def _refuse_large_arrays(chain: Chain, environ: Mapping[str, str]) -> None:
+    try:
+        said = call(["scontrol", "show", "config"], environ)
+    except SlurmUnavailable:  # then sbatch says what is wrong
+        return
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", said, re.MULTILINE)
+    shards = max(one.shards for one in chain.infer)
+    if found and shards >= int(found[1]):  # indices are smaller than it, and ours begin at 1
+        raise ChainError(
+            f"infer.shards: {shards} parts are more than an array of this cluster takes, "
+            f"{int(found[1]) - 1} (MaxArraySize)"
+        )
+
+
 def _missing(chain: Chain, stage: Stage) -> tuple[int, ...]:
     """Parts of an inference stage that the store cannot answer.
 
@@ -134,7 +155,7 @@ def _forget_other_results(stage: Stage) -> None:
 
 
 def _is_same(stage: Stage) -> bool:
-    return _mark(stage).is_file() and _mark(stage).read_text("utf-8") == stage.digest
+    return _mark(stage).is_file() and _mark(stage).read_bytes() == stage.digest.encode()
 
 
 def _mark(stage: Stage) -> Path:
@@ -147,5 +168,12 @@ def _sbatch(rendered: Rendered, after: list[str], environ: Mapping[str, str]) ->
     script = folder / "script.sbatch"
     write_file(script, [rendered.text.encode()], mode=0o755)
     dependency = [f"--dependency=afterok:{':'.join(after)}"] if after else []
-    said = call(["sbatch", *rendered.options, *dependency, str(script)], environ)
+    try:
+        said = call(["sbatch", *rendered.options, *dependency, str(script)], environ)
+    except SlurmUnavailable as error:
+        asked = {name: value for name, value in options_of(rendered.text).items() if name in _ASKED}
+        told = ", ".join(f"{name}={value}" for name, value in asked.items())
+        raise SlurmUnavailable(
+            f"stage {rendered.stage.name}: {error}. It asks for {told}; script: {script}"
+        ) from error
     return said.strip().partition(";")[0]

@@ -62,6 +62,8 @@ def _state(stage: StageStatus) -> str:
 def _progress(stage: StageStatus) -> str:
     if not stage.unit:
         return ""
+    if stage.uncounted:
+        return f"{stage.unit} not counted: {stage.uncounted}"
     if stage.total is None:
         return f"no {stage.unit} yet"
     return f"{stage.done} of {stage.total} {stage.unit}"

@@ -45,6 +45,9 @@ def wait_for(
     """Wait until something holds; the process must not end before."""
     until = time.monotonic() + limit_s
     while not holds():
-        assert process is None or process.poll() is None, "the run ended before it could be stopped"
+        if process is not None and process.poll() is not None:
+            raise AssertionError(
+                f"the run ended before it could be stopped: {process.communicate()}"
+            )
         assert time.monotonic() < until, "waited too long"
         time.sleep(0.05)

@@ -476,6 +476,7 @@ def test_a_key_that_the_server_repeats_is_not_kept() -> None:
     [
         ({"settings": {"vidoe": "images"}}, "vidoe"),
         ({"settings": {"jpeg_quality": 0}}, "jpeg_quality"),
+        ({"settings": {"model": "m", "body": {"messages": []}}}, "settings.body.messages"),
         ({"service": {"base_url": ""}}, "service.base_url"),
         ({"service": {"base_url": "ftp://x/v1"}}, "http"),
         ({"service": {"base_url": "https://me:pass@x/v1"}}, "secrets"),

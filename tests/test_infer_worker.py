@@ -329,7 +329,7 @@ def make_card(python: str, log: Path, **changes: Any) -> ModelCard:
     return ModelCard(
         name="scripted",
         engine="worker",
-        checkpoint="/models/scripted",
+        checkpoint="example/scripted",
         modality="video+audio",
         tasks=("choice",),
         description="For tests.",

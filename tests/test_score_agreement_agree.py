@@ -113,6 +113,44 @@ def test_the_interval_of_a_mean_difference_is_that_of_a_t_test_about(tmp_path: P
     assert estimate.high - estimate.low == pytest.approx(high - low, rel=0.15)
 
 
+def test_of_fewer_than_six_clusters_the_interval_is_that_of_a_t_test(tmp_path: Path) -> None:
+    first, second = [3.0, 5.0, 8.0, 2.0, 6.0], [4.0, 5.0, 6.0, 5.0, 7.0]
+    rows = [
+        row
+        for judge, found in (("gpt-5-mini", first), ("glm", second))
+        for row in metric_rows("detailed_judge", {TOPICS[0]: found}, task="summary", judge=judge)
+    ]
+    (found,) = compared(folder_of(tmp_path, rows), "gpt-5-mini", "glm").agreements
+    estimate = found.measures["mean_difference"]
+    off = np.array(second) - np.array(first)
+    expected = stats.t.interval(0.95, 4, off.mean(), off.std(ddof=1) / 5**0.5)
+    assert (estimate.low, estimate.high) == pytest.approx(expected)
+    assert (estimate.method, estimate.n_clusters) == ("t", 5)
+
+
+def test_of_two_clusters_no_interval_has_a_width_of_zero(tmp_path: Path) -> None:
+    first, second = [0.0, 4.0, 6.0, 9.0, 3.0, 7.0], [1.0, 5.0, 8.0, 8.0, 8.0, 8.0]
+    rows = [
+        row | {"cluster": f"01/{number // 3}"}
+        for judge, found in (("gpt-5-mini", first), ("glm", second))
+        for number, row in enumerate(
+            metric_rows("rationale_judge", {TOPICS[0]: found}, judge=judge)
+        )
+    ]
+    (found,) = compared(folder_of(tmp_path, rows), "gpt-5-mini", "glm").agreements
+    for name, estimate in found.measures.items():
+        assert estimate.n_clusters == 2
+        assert estimate.value is not None
+        if estimate.low is None or estimate.high is None:
+            assert estimate.reason, name
+        else:
+            assert estimate.low < estimate.value < estimate.high, name
+    # The second cluster alone has no correlation: all of the second judge's scores are 8.
+    assert found.measures["pearson"].reason == (
+        "2 clusters, and without one of them it is undefined"
+    )
+
+
 def test_judges_of_different_scales_are_only_correlated(tmp_path: Path) -> None:
     rows = [*graded("gpt-5-mini"), *graded("five")]
     found = the_only(
@@ -172,10 +210,14 @@ def test_what_a_judge_says_again_is_summed_up(tmp_path: Path) -> None:
     assert (found.judge, found.n, found.mean_spread, found.unanimous) == ("glm", 24, 0.5, 0)
 
 
-@pytest.mark.parametrize("judges", [["gpt-5-mini"], ["gpt-5-mini", "gpt-5-mini"]])
-def test_agreement_takes_two(tmp_path: Path, judges: list[str]) -> None:
+def test_agreement_takes_two(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="takes two"):
-        compared(folder_of(tmp_path, graded("gpt-5-mini")), *judges)
+        compared(folder_of(tmp_path, graded("gpt-5-mini")), "gpt-5-mini")
+
+
+def test_a_judge_is_not_compared_with_itself(tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match="'gpt-5-mini' stands twice"):
+        compared(folder_of(tmp_path, graded("gpt-5-mini")), "gpt-5-mini", "gpt-5-mini")
 
 
 def test_an_unknown_judge_is_answered_with_the_known_ones(tmp_path: Path) -> None:
@@ -279,7 +321,13 @@ def test_people_get_tables_and_what_they_must_know(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for said in (
         *("Pearson", "weighted κ", "Kendall's τ", "Floor", "gpt-5-mini (rows) and glm (columns)"),
-        *("alpha", "beta", "200 resamples of 24 clusters", "mean spread", "no language models"),
+        *(
+            "alpha",
+            "beta",
+            "200 resamples of each measure's clusters",
+            "mean spread",
+            "no language models",
+        ),
     ):
         assert said in result.stdout
 

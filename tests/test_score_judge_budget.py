@@ -48,6 +48,16 @@ def test_a_budget_of_nothing_calls_nothing(store: Store) -> None:
     assert done.stopped
 
 
+def test_a_budget_of_less_than_one_call_says_so(store: Store) -> None:
+    graded(store, GOOD, judge_pairs(1))  # so that what a call takes is known
+    done, server, _ = graded(store, GOOD, judge_pairs(3), Terms(max_cost_usd=0.5), prices=PRICES)
+    assert not server.calls
+    assert done.stopped == (
+        "a call is expected to cost 1.2 USD, and the budget is 0.5 USD: 2 calls were not made"
+    )
+    assert not done.interrupted
+
+
 def test_a_budget_in_dollars_stops_before_it_is_overrun(store: Store) -> None:
     graded(store, GOOD, judge_pairs(1))  # so that what a call takes is known
     done, server, _ = graded(

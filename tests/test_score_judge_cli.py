@@ -15,7 +15,7 @@ from cache.request import Message, Request, Text
 from cache.run import RunHeader, RunLine
 from cache.store import Store
 from rejudge import cli
-from score.errors import JudgeUnavailable, ScoreError
+from score.errors import JudgeUnavailable, ScoreError, SpecError
 from tests.batch_server import BatchServer, answered
 from tests.openai_server import Call, OpenAIServer, Reply, chat, error
 
@@ -186,14 +186,15 @@ def test_the_bundled_judges_are_listed_and_named_in_the_help() -> None:
             assert name in result.stdout
 
 
-def test_a_budget_that_is_used_up_makes_exit_code_75_and_the_command_goes_on(
+def test_a_budget_that_is_used_up_makes_exit_code_1_and_the_command_goes_on(
     tmp_path: Path, spec_file: str
 ) -> None:
     items = with_run(tmp_path / "store")
     with OpenAIServer(GOOD) as server:
         options = ("--judge", spec_file, "--base-url", server.base_url)
         first = judged(tmp_path / "store", *options, "--max-calls", "3")
-        assert first.exit_code == 75, first.output
+        # Not 75: a batch job would be started again, and spend the budget once more.
+        assert first.exit_code == 1, first.output
         assert f"the budget is used up: {2 * items - 3} calls were not made" in first.stdout
         second = judged(tmp_path / "store", *options)
     assert second.exit_code == 0, second.output
@@ -223,3 +224,63 @@ def test_not_to_wait_is_for_batches(tmp_path: Path, spec_file: str) -> None:
     result = judged(tmp_path / "store", "--judge", spec_file, "--no-wait")
     assert result.exit_code == 2
     assert "--batch" in result.stderr
+
+
+@pytest.mark.parametrize("usd", ["nan", "inf", "-1"])
+def test_a_limit_of_dollars_that_is_none_is_refused(tmp_path: Path, usd: str) -> None:
+    with_run(tmp_path / "store")
+    result = judged(tmp_path / "store", "--judge", "gpt-5-mini", "--dry-run", "--max-cost", usd)
+    assert result.exit_code == 2
+    assert "--max-cost" in result.stderr
+
+
+def test_half_an_address_is_refused(tmp_path: Path, spec_file: str) -> None:
+    with_run(tmp_path / "store")
+    result = judged(
+        tmp_path / "store", "--judge", spec_file, "--dry-run", "--base-url", "http://[::1/v1"
+    )
+    assert isinstance(result.exception, SpecError)
+    assert "--base-url" in str(result.exception)
+
+
+def test_a_dry_run_says_what_the_budget_allows(tmp_path: Path) -> None:
+    items = with_run(tmp_path / "store")
+    dry = ("--judge", "gpt-5-mini", "--dry-run")
+    result = judged(tmp_path / "store", *dry, "--max-calls", "3")
+    assert "to do   3 calls" in result.stdout
+    assert f"the budget is used up: {2 * items - 3} calls were not made" in result.stdout
+    result = judged(tmp_path / "store", *dry, "--max-cost", "0.000001")
+    assert "to do   0 calls" in result.stdout
+    assert "a call is expected to cost" in result.stdout
+
+
+def test_the_next_command_names_the_judge_as_this_one_did(tmp_path: Path, spec_file: str) -> None:
+    with_run(tmp_path / "store")
+    scored = ("score", "demo", "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"),
+              "--no-similarity", "--judge", spec_file)  # fmt: skip
+    before = CliRunner().invoke(cli, scored)
+    assert f"first run rejudge judge demo --store {tmp_path / 'store'} --judge {spec_file}" in (
+        before.stdout
+    )
+    with OpenAIServer(GOOD) as server:
+        done = judged(tmp_path / "store", "--judge", spec_file, "--base-url", server.base_url)
+    assert f"--judge {spec_file} --out DIR" in done.stdout
+    after = CliRunner().invoke(cli, scored)
+    assert after.exit_code == 0
+    assert "first run" not in after.stdout
+
+
+@pytest.mark.parametrize("second", ["lexical", "twin"])
+def test_two_judges_of_one_name_are_refused(tmp_path: Path, spec_file: str, second: str) -> None:
+    with_run(tmp_path / "store")
+    first = "lexical"
+    if second == "twin":
+        first, second = spec_file, str(tmp_path / "twin.toml")
+        (tmp_path / "twin.toml").write_text(SPEC.replace("some-", "other-"), encoding="utf-8")
+    names = ("--store", str(tmp_path / "store"), "--judge", first, "--judge", second)
+    out = ("--out", str(tmp_path / "out"), "--no-similarity")
+    for words in (["score", "demo", *names, *out], ["judge", "status", *names]):
+        result = CliRunner().invoke(cli, words)
+        assert isinstance(result.exception, SpecError), result.output
+        assert f"stands twice: --judge {first} and --judge {second}" in str(result.exception)
+    assert not (tmp_path / "out").exists()

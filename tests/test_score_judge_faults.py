@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import socketserver
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -60,6 +62,7 @@ def test_several_samples_are_averaged(store: Store) -> None:
     done, _, found = graded(store, script, [judge_pair()], samples=3, concurrency=1)
     assert done.called == 4
     assert found == [Verdict(6, "", samples=(4, 5, 9))]
+    assert isinstance(found[0], Verdict)
     assert found[0].spread == pytest.approx(7**0.5)  # by hand: (4 + 1 + 9) / 2
 
 
@@ -270,3 +273,60 @@ def test_with_a_fault_at_every_fifth_call_each_text_ends_judged_or_failed_with_a
     again, server, _ = graded(store, GOOD, judge_pairs(120), concurrency=8)
     assert (again.called, len(server.calls)) == (done.infra_failed, done.infra_failed)
     assert (again.ok, again.infra_failed) == (done.ok + done.infra_failed, 0)
+
+
+class _Garbled(socketserver.StreamRequestHandler):
+    """Answers each connection with a status line that is none."""
+
+    def handle(self) -> None:
+        while self.rfile.readline().strip():
+            pass
+        self.wfile.write(b"HTTP/1.1 11\r\n\r\n")
+
+
+def test_a_reply_that_is_no_http_fails_its_call_and_not_the_command(store: Store) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Garbled) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        spec = chat_judge(f"http://127.0.0.1:{server.server_address[1]}/v1", max_retries=0)
+        done = grade(store, spec, judge_pairs(3), environ={})
+        server.shutdown()
+    assert (done.infra_failed, done.called) == (3, 3)
+    assert outcomes(store) == [Outcome.INFRA_ERROR] * 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (error(429, "come back later", retry_after="3600"), "come back later .it asks to wait 3,6"),
+        (error(429, "out of credit", code="insufficient_quota"), "out of credit"),
+    ],
+)
+def test_a_service_that_has_nothing_to_give_for_long_is_not_asked_again(
+    store: Store, reply: Reply, says: str
+) -> None:
+    with OpenAIServer(reply) as server:
+        spec = chat_judge(server.base_url, max_retries=5)
+        with pytest.raises(JudgeUnavailable, match=says):
+            grade(store, spec, judge_pairs(50), environ={})
+    assert len(server.calls) == 3
+
+
+@pytest.mark.parametrize("key", ["se cret", "secret\n", "secret\u00e9"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(store: Store, key: str) -> None:
+    with OpenAIServer(GOOD) as server:
+        spec = chat_judge(server.base_url, api_key_env="MY_KEY")
+        with pytest.raises(JudgeUnavailable, match="MY_KEY holds no API key") as caught:
+            grade(store, spec, [judge_pair()], environ={"MY_KEY": key})
+    assert "cret" not in str(caught.value)
+    assert not server.calls
+
+
+def test_connections_are_closed_where_the_service_refuses(
+    store: Store, recwarn: pytest.WarningsRecorder
+) -> None:
+    with OpenAIServer(error(402, "pay first")) as server:
+        with pytest.raises(JudgeUnavailable):
+            grade(store, chat_judge(server.base_url), judge_pairs(5), environ={})
+        gc.collect()
+    assert not [one for one in recwarn if "nclosed" in str(one.message)]

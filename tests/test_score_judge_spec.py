@@ -131,6 +131,21 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
             'api = "responses"\nsampling.seed = 1\n[scale]',
             "sampling.seed: the responses API takes none",
         ),
+        ("[scale]", "timeout_s = inf\n[scale]", "timeout_s: expected a finite number, found inf"),
+        ("max = 10", "max = inf\ninteger = false", "scale.max: expected a finite number"),
+        ("[scale]", "sampling.temperature = -5\n[scale]", "sampling.temperature: expected a num"),
+        ("[scale]", "sampling.temperature = inf\n[scale]", "sampling.temperature: expected a fin"),
+        ("[scale]", "sampling.top_p = 2\n[scale]", "sampling.top_p: expected a number from 0"),
+        ("[scale]", "sampling.seed = -1\n[scale]", "sampling.seed: expected a whole number, 0"),
+        ("[scale]", "sampling.max_tokens = 0\n[scale]", "sampling.max_tokens: expected a whole"),
+        ("[scale]", "extra_body.from.day = 2026-01-01\n[scale]", "extra_body.from.day: found a da"),
+        ("[scale]", "extra_body.temperature = 1\n[scale]", "rejudge itself writes this member"),
+        ("[scale]", "extra_body.messages = []\n[scale]", "extra_body.messages: rejudge itself"),
+        (
+            "[scale]",
+            'api = "responses"\nextra_body.input = "x"\n[scale]',
+            "extra_body.input: rejudge itself",
+        ),
         ("[scale]", "structured_output = 1\n[scale]", "structured_output: expected true or false"),
     ],
 )
@@ -206,3 +221,13 @@ def test_an_address_given_beside_the_spec_is_checked_too() -> None:
     assert moved(chat_judge(), "http://node7:8000/v1").base_url == "http://node7:8000/v1"
     with pytest.raises(SpecError, match="base_url"):
         moved(chat_judge(), "node7:8000")
+
+
+def test_a_mark_of_utf_8_at_the_beginning_of_a_file_is_passed_over(tmp_path: Path) -> None:
+    rubric = "{# version: 9 #}\nGrade from {{ scale.low }} to {{ scale.high }}."
+    (tmp_path / "sonic-o1.jinja").write_text(rubric, encoding="utf-8-sig")
+    path = tmp_path / "marked.toml"
+    path.write_text(VALID, encoding="utf-8-sig")
+    spec = load_spec(path)
+    assert spec.rubric is not None
+    assert spec.rubric.text == rubric

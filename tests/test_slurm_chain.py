@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from rejudge import cli
 from slurm.chain import Chain
-from slurm.errors import ChainError
+from slurm.errors import ChainError, SlurmUnavailable, SubmissionDamaged
 from slurm.load import load_chain
 from slurm.script import options_of, render, settings_of
 from slurm.stage import SCRIPTS, Stage, make_stages
+from slurm.submit import submit
 
 LEAST = 'benchmark = "demo"\nstore = "store"\nout = "scores"\n[[infer]]\nmodel = "chance"\n'
 
@@ -51,6 +52,25 @@ def test_the_least_that_a_chain_says(tmp_path: Path) -> None:
         ('[slurm]\nenvironment = "none.sh"\n', "slurm.environment"),
         ('[slurm]\noptions = ["--output=x"]\n', "the chain sets --output itself"),
         ('[slurm]\noptions = ["-p gpu"]\n', "expected --name or --name=value"),
+        ('[slurm]\noptions = ["--qos=a\\ntouch x"]\n', "slurm.options[0]: '--qos=a\\ntouch x'"),
+        ('[slurm]\npartition = "gpu\\ntouch x"\n', "slurm.partition: 'gpu\\ntouch x': it cannot"),
+        ("[slurm]\naccount = 'a\"b'\n", "slurm.account: 'a\"b': it cannot hold"),
+        ('store = "a\\nb"\n', "it cannot hold '\\n'"),
+        ("store = 'a\"b'\n", "store: "),
+        ("store = 'a\\b'\n", "it cannot hold '\\\\'"),
+        ('name = "mine\\n"\n', "name: 'mine\\n': it cannot hold"),
+        ('[score]\nprofile = "typo"\n', "score.profile: no profile 'typo'; there are: strict"),
+        ('[score]\nprecision = "int4"\n', "score.precision: no precision 'int4'"),
+        ('[score]\nencoder = "nowhere"\n', "nowhere is not a folder"),
+        ('[score]\ndictionary = "absent.dic"\n', "score.dictionary: "),
+        ('[report]\nformats = ["docx"]\n', "no format 'docx'; there are: markdown, latex, html"),
+        ("[report]\nformats = []\n", "report.formats: Expected `array` of length >= 1"),
+        ('[report]\njudge = "lexical"\n', "no judge of the chain; it has: none"),
+        ('[[infer]]\nmodel = "captions"\nrun = "../x"\n', "infer.run: '../x' cannot name a run"),
+        ('[[infer]]\nmodel = "captions"\nrun = \'a"b\'\n', "infer.run: 'a\"b': it cannot hold"),
+        ('[score]\ntime = "00:00:00"\n', "score.time: '00:00:00' is no time"),
+        ('[score]\ntime = "0-00"\n', "to sbatch it means no limit"),
+        ("[slurm]\nwarning_s = 1800\n", "report.time: '00:30:00' is 1800 s, and SLURM warns the"),
         ('[score]\ntime = "soon"\n', "score.time: Expected `str` matching regex"),
         ('[score]\nmemory = "64 GB"\n', "(a size, such as 64G)"),
         ('[[infer]]\nmodel = "chance"\n', "infer.run: 'demo-chance' stands twice"),
@@ -77,6 +97,32 @@ def test_what_cannot_be_is_refused_by_name(changed: str, says: str, tmp_path: Pa
         chain(tmp_path, text)
     assert says in str(caught.value)
     assert getattr(caught.value, "exit_code", 0) in (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [("3", 180), ("2:59", 179), ("0:02:00", 120), ("0-0:03", 180), ("0-00:01:30", 90)],
+)
+def test_a_job_that_is_warned_before_it_has_started_is_refused_with_both_numbers(
+    time: str, seconds: int, tmp_path: Path
+) -> None:
+    with pytest.raises(ChainError, match=rf"infer\[0\].time: .* is {seconds} s, .* 120 s before"):
+        chain(tmp_path, LEAST + f'time = "{time}"\n')
+
+
+@pytest.mark.parametrize("time", ["4", "3:01", "0:03:01", "1-0", "0-0:04", "0-00:03:01"])
+def test_each_way_to_write_a_time_that_is_long_enough_is_taken(time: str, tmp_path: Path) -> None:
+    assert chain(tmp_path, LEAST + f'time = "{time}"\n').infer[0].time == time
+
+
+def test_a_file_whose_name_cannot_be_the_chains_is_told_apart_from_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "ch it's A.toml"
+    path.write_text(LEAST)
+    with pytest.raises(ChainError, match=r"the file's name, \"ch it's A\", cannot be the chain's"):
+        load_chain(path)
+
+    path.write_text('name = "good"\n' + LEAST)
+    assert load_chain(path).name == "good"
 
 
 def test_more_gpus_than_the_jobs_get_are_refused_with_both_numbers(tmp_path: Path) -> None:
@@ -180,6 +226,51 @@ def test_without_slurm_or_a_submission_it_says_so(
         done = CliRunner().invoke(cli, ["slurm", command, str(tmp_path / "mine.toml")])
         assert getattr(done.exception, "exit_code", None) == code
         assert says in str(done.exception)
+
+
+def commands(folder: Path, **scripts: str) -> dict[str, str]:
+    """Commands of a cluster that say what they are told to; return the environment with them."""
+    for name, body in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:/bin:/usr/bin"}
+
+
+def test_more_parts_than_an_array_has_are_refused_before_anything_is_submitted(
+    tmp_path: Path,
+) -> None:
+    environ = commands(tmp_path, scontrol="echo 'MaxArraySize            = 1001'", sbatch="echo 7")
+
+    with pytest.raises(ChainError, match=r"infer.shards: 1001 parts are more .* takes, 1000"):
+        submit(chain(tmp_path, LEAST + "shards = 1001\n"), environ)
+    assert not (tmp_path / "store.slurm").exists()
+    assert submit(chain(tmp_path, LEAST + "shards = 1000\n"), environ).jobs == ["7", "7", "7"]
+
+
+def test_what_sbatch_refuses_is_said_with_the_stage_and_what_it_asks_for(tmp_path: Path) -> None:
+    refusal = "sbatch: error: Memory specification can not be satisfied"
+    environ = commands(tmp_path, scontrol="exit 1", sbatch=f"echo '{refusal}' >&2; exit 1")
+
+    with pytest.raises(SlurmUnavailable) as caught:
+        submit(chain(tmp_path, LEAST + 'memory = "900T"\n'), environ)
+    for part in ("stage infer demo-chance: sbatch failed", refusal, "mem=900T", "script.sbatch"):
+        assert part in str(caught.value)
+
+
+def test_a_damaged_record_of_a_submission_is_said_with_its_file(tmp_path: Path) -> None:
+    environ = commands(tmp_path, scontrol="exit 1", sbatch="echo 7")
+    made = chain(tmp_path)
+    submit(made, environ)
+    path = made.folder / "submission.json"
+
+    for damaged in (path.read_bytes()[:99], b"\xff\xfe", b"[]"):
+        path.write_bytes(damaged)
+        with pytest.raises(SubmissionDamaged, match=r"submission.json is damaged"):
+            submit(made, environ)
+        done = CliRunner().invoke(cli, ["slurm", "status", str(tmp_path / "mine.toml")])
+        assert isinstance(done.exception, SubmissionDamaged)
+    path.unlink()
+    assert submit(made, environ).jobs == ["7", "7", "7"]
 
 
 def test_a_key_that_is_not_set_is_said_before_hours_of_inference(

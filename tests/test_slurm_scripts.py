@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -14,8 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 import rejudge
-from slurm.script import options_of
-from slurm.stage import SCRIPTS
+from slurm.load import load_chain
+from slurm.script import options_of, render
+from slurm.stage import SCRIPTS, make_stages
 
 SCRIPT_FILES = sorted(SCRIPTS.glob("*.sbatch"))
 SHELL_FILES = [*SCRIPT_FILES, *sorted(SCRIPTS.glob("*.sh"))]
@@ -107,6 +110,34 @@ def test_each_option_that_a_chain_adds_exists_in_sbatch(
     assert takes("sbatch", option, slurm_conf)
 
 
+def test_sbatch_reads_odd_folders_and_options_as_they_are_meant(
+    tmp_path: Path, slurm_conf: dict[str, str]
+) -> None:
+    odd = tmp_path / "it's 100%j $HOME #1"
+    odd.mkdir()
+    (odd / "mine.toml").write_text(
+        'benchmark = "demo"\nstore = "store"\nout = "scores"\n[[infer]]\nmodel = "chance"\n'
+        'options = ["--comment=a #b"]\npartition = "p #q"\n'
+    )
+    script = tmp_path / "script.sbatch"
+    script.write_text(render(make_stages(load_chain(odd / "mine.toml"))[0]))
+    process = subprocess.Popen(
+        [needed("sbatch", "slurm-client"), "-vvv", str(script)],
+        stderr=subprocess.PIPE, text=True, env=os.environ | slurm_conf,
+    )  # fmt: skip
+    assert process.stderr is not None
+    with process, process.stderr as said:
+        # It reads its options first, and then looks for a cluster, for long.
+        lines = list(takewhile(lambda line: "end of defined options" not in line, said))
+        process.kill()
+
+    found = {line.rstrip().split('"', 1)[1][:-1] for line in lines if "Found in script" in line}
+    # %% is what sbatch takes for one %, and %a is filled in.
+    folder = str(odd).replace("%", "%%")
+    log = f"{folder}/store.slurm/mine/infer-demo-chance/%aof1.log"
+    assert {f"--output={log}", "--comment=a #b", "--partition=p #q"} <= found
+
+
 def test_each_option_of_srun_and_ray_exists(slurm_conf: dict[str, str]) -> None:
     text = code(SCRIPTS / "ray.sh")
     start = text.index("ray_node() {")
@@ -158,6 +189,52 @@ def test_each_option_that_a_chain_adds_exists_in_rejudge() -> None:
         shown = CliRunner().invoke(rejudge.cli, [command, "--help"]).output
         assert asked
         assert asked <= options(shown), name
+
+
+def run_job(
+    folder: Path, command: str, restart: int = 0, settings: str = ""
+) -> tuple[int, list[str]]:
+    """Run job.sh without SLURM; return its exit code and the events of all its attempts."""
+    (folder / "scontrol").write_text("#!/bin/sh\n")
+    (folder / "scontrol").chmod(0o755)
+    text = f"BIN= RESTARTS=50 STATE={folder}\n{settings}\nsource {SCRIPTS}/job.sh\nbegin 1of1\n"
+    own = {"SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(restart), "SLURMD_NODENAME": "n1"}
+    own["PATH"] = f"{folder}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["bash", "-c", f"{text}attempt bash -c '{command}'\nfinish"], env=own, capture_output=True
+    )
+    events = (folder / "1of1.events").read_text().splitlines()
+    return done.returncode, [json.loads(line)["event"] for line in events]
+
+
+def test_a_budget_that_is_used_up_ends_a_judges_job_well_and_at_once(tmp_path: Path) -> None:
+    command = 'printf "{\\n  \\"called\\": 3,\\n  \\"stopped\\": \\"3 calls\\"\\n}\\n"; exit 1'
+
+    assert run_job(tmp_path, command) == (0, ["started", "ended"])
+    assert json.loads((tmp_path / "1of1.json").read_text())["stopped"] == "3 calls"
+
+
+def test_a_job_that_answers_nothing_between_warnings_is_stopped_after_three_restarts(
+    tmp_path: Path,
+) -> None:
+    warned = "kill -USR1 $PPID; sleep 5"
+    attempt = ["started", "signal USR1", "ended", "idle"]
+
+    for restart in range(3):
+        assert run_job(tmp_path, warned, restart)[1][-5:] == [*attempt, "requeued"]
+    code, events = run_job(tmp_path, warned, 3)
+    assert (code, events[-5:]) == (75, [*attempt, "restarted in vain"])
+
+
+def test_an_answer_between_two_warnings_or_a_batch_lets_a_job_go_on(tmp_path: Path) -> None:
+    warned = "kill -USR1 $PPID; sleep 5"
+    answered = 'trap "" USR1; printf "{\\n  \\"called\\": 1\\n}"; kill -USR1 $PPID; exit 75'
+
+    for restart in range(5):
+        events = run_job(tmp_path, warned, restart, "OPTIONS=(--batch)")[1]
+        assert events[-2:] == ["ended", "requeued"]
+    for restart, command in enumerate([warned, warned, warned, answered, warned, warned, warned]):
+        assert run_job(tmp_path, command, restart)[1][-1] == "requeued"
 
 
 @pytest.mark.parametrize("path", SHELL_FILES, ids=lambda path: path.name)

@@ -10,12 +10,15 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rejudge import cli
 from slurm.load import load_chain
-from slurm.stage import make_stages
+from slurm.stage import SCRIPTS, make_stages
 from slurm.status import ChainStatus, PartStatus, State, chain_status
-from slurm.submission import Submission, Submitted
+from slurm.submission import Submission, Submitted, write_submission
 from slurm.view import status_text
+from tests.builders import answered_demo_store
 
 CHAIN = """
 benchmark = "demo"
@@ -159,6 +162,52 @@ def test_items_that_failed_are_said_of_a_part_that_is_done(site: Site) -> None:
 
     assert site.part().state is State.DONE
     assert site.part().why == "2 of 9 requests failed; ab12: refused: no"
+
+
+def test_a_judge_whose_budget_was_used_up_is_done_and_says_so(site: Site) -> None:
+    site.noted("started", "ended", code=1)
+    found = {"requests": 9, "called": 3, "ok": 3, "missing": 6, "stopped": "3 calls were made"}
+    site.left("1of2.json", json.dumps(found))
+    site.squeue("12_1|COMPLETED|None|n1")
+
+    assert site.part().state is State.DONE
+    assert site.part().why == "6 of 9 answers have no verdict; stopped: 3 calls were made"
+
+
+def test_a_job_that_was_restarted_in_vain_says_so(site: Site) -> None:
+    site.noted("started", "signal USR1", "ended", "idle", "restarted in vain", code=75, restart=3)
+    site.squeue("12_1|FAILED|NonZeroExitCode|n1")
+
+    assert site.part().state is State.FAILED
+    assert "restarted 3 times with nothing answered between" in site.part().why
+    assert site.part().why.endswith("warned by SLURM (time limit or preemption)")
+
+
+def test_a_judges_file_that_was_moved_hides_nothing_but_its_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = (SCRIPTS.parent / "score/judge/specs/lexical.toml").read_text()
+    own = bundled.replace('name = "lexical"', 'name = "own"')
+    (tmp_path / "own.toml").write_text(own)
+    (tmp_path / "chain.toml").write_text(CHAIN + '[[judge]]\nname = "own.toml"\n')
+    chain = load_chain(tmp_path / "chain.toml")
+    answered_demo_store(tmp_path / "store")
+    stages = tuple(Submitted(stage=one, job="12", parts=(1,)) for one in make_stages(chain)[1:2])
+    write_submission(
+        chain,
+        Submission(chain="chain", store=chain.store, benchmark="demo", data="", at="",
+                   stages=stages),
+    )  # fmt: skip
+    (tmp_path / "squeue").write_text("#!/bin/sh\necho '12|RUNNING|None|n1'\n")
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    (tmp_path / "own.toml").rename(tmp_path / "moved.toml")
+
+    done = CliRunner().invoke(cli, ["slurm", "status", str(tmp_path / "chain.toml")])
+
+    assert done.exit_code == 0, done.exception
+    assert "running" in done.output
+    assert "verdicts not counted: no judge" in done.output
 
 
 def test_what_squeue_has_forgotten_the_accounting_remembers(site: Site) -> None:

@@ -36,6 +36,11 @@ from infer.parts import Forms, make_messages
 
 NEEDS = {"av": "infer", "PIL": "infer"}
 _NO_KEY = "none"
+#: Members of a request's body that rejudge itself writes.
+_OURS = frozenset({"model", "messages", "n", "stream", "temperature", "top_p", "seed"}) | {
+    "max_tokens",
+    "max_completion_tokens",
+}
 
 
 class Settings(Forms, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -247,6 +252,11 @@ def create(card: ModelCard) -> OpenAIEngine:
         settings = msgspec.convert(card.settings, Settings)
     except msgspec.ValidationError as error:
         raise CardError(f"model card {card.name!r}: settings: {error}") from error
+    if twice := sorted(_OURS & settings.body.keys()):
+        raise CardError(
+            f"model card {card.name!r}: settings.body.{twice[0]}: rejudge itself writes this "
+            "member of a request; set it under [settings] or [sampling]"
+        )
     return OpenAIEngine(card, settings, os.environ)
 
 

@@ -123,7 +123,10 @@ def agree(
     """
     import polars as pl
 
-    judges = list(dict.fromkeys(judges))
+    judges = list(judges)
+    for name in judges:
+        if judges.count(name) > 1:
+            raise ScoreError(f"judge {name!r} stands twice: name each --judge once")
     if len(judges) + (labels is not None) < 2:
         raise ScoreError("agreement takes two: name another --judge, or give --labels")
     rows = judged_rows(found, judges)

@@ -1,7 +1,8 @@
 """Any measure of weighted units → its estimate, by the draws that all statistics share.
 
 Clusters are drawn, not units: what one video's answers have in common moves them together. The
-interval is the bias-corrected and accelerated one, for most measures have an end to their range.
+interval is the bias-corrected and accelerated one, for most measures have an end to their range;
+of very few clusters it is a t interval.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from score.statistics.design import Design, Floats, Ints
 from score.statistics.estimate import Estimate, bca_estimate
 from score.statistics.limits import acceleration
+from score.statistics.pvalue import fewest_clusters
 from score.statistics.ratio import ALIKE, Cells, stratum_sums
 from score.statistics.resample import Resamples
 from score.statistics.study import Study, degrees
@@ -44,6 +46,10 @@ def estimated(of_rows: OfRows, row: Ints, resamples: Resamples, level: float) ->
         why = "1 cluster: the spread between clusters cannot be known"
         return _undefined(value, level, n, 1, why)
     left = of_rows(_left_out(design))[:, None]
+    if len(clusters) < fewest_clusters(1 - level) and np.isnan(left).any():
+        # Their spread is all that a t interval has; one that lacks would pass for no spread.
+        why = f"{len(clusters)} clusters, and without one of them it is undefined"
+        return _undefined(value, level, n, len(clusters), why)
     left = np.where(np.isnan(left), value, left)
     off = left - stratum_sums(design, left) / design.stratum_size[:, None]
     if np.abs(off).max() <= ALIKE * max(abs(value), 1.0):
@@ -53,12 +59,16 @@ def estimated(of_rows: OfRows, row: Ints, resamples: Resamples, level: float) ->
         of_rows(resamples.counts[:, start : start + _BLOCK] * design.scale[:, None])
         for start in range(0, resamples.n_replicates, _BLOCK)
     ]
+    replicates = np.concatenate(drawn)
+    size = design.stratum_size.astype(np.float64)
+    error = float(np.sqrt((((size - 1) / size)[:, None] * off**2).sum()))
     own = np.bincount(row, minlength=len(design.row_cluster)).astype(np.float64)[:, None]
     study = Study(
         value,
-        np.concatenate(drawn),
+        replicates,
         len(clusters),
         df=float(degrees(design, Cells(own, own))[0]),
+        standard_error=error,
         acceleration=float(acceleration(off, design.stratum_size)[0]),
     )
     return bca_estimate(study, n, level)

@@ -137,8 +137,8 @@ def _failures(found: Agreed) -> str:
 def _notes(found: Agreed) -> list[str]:
     drawn, level = found.made["resampling"], found.made["level"]
     notes = [
-        f"In brackets {100 * level:g}% intervals: {drawn['resamples']} resamples of "
-        f"{drawn['clusters']} clusters, seed {drawn['seed']}. {_NONE}: undefined.",
+        f"In brackets {100 * level:g}% intervals: {drawn['resamples']} resamples of each "
+        f"measure's clusters (column n), seed {drawn['seed']}. {_NONE}: undefined.",
     ]
     estimates = [one for agreed in found.agreements for one in agreed.measures.values()]
     reasons = dict.fromkeys(one.reason for one in estimates if one.reason)

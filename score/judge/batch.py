@@ -8,7 +8,8 @@ A batch that an earlier process sent is taken up where that one was stopped; not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ class BatchEngine:
         self.open_calls = 0
         """Calls that are with the service, and were not waited for."""
 
-    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    async def answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         """Yield the records of earlier batches and of new ones; see :class:`JudgeEngine`."""
         import openai
 
@@ -111,7 +112,7 @@ class BatchEngine:
         """Close the client's connections."""
         await self._client.close()
 
-    async def _answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    async def _answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         open_ = [await self._sent(batch) for batch in self._batches.of(self._spec)]
         under_way = {r.key() for batch in open_ for r in self._batches.requests(batch)}
         for requests in self._portions(work, under_way):
@@ -134,11 +135,12 @@ class BatchEngine:
                 self._batches.drop(batch)
                 self._say(f"batch {batch.id}: {served.status}, {batch.requests} calls")
             open_ = still_open
-            if open_ and not self._wait:
+            if open_ and (work.closed.is_set() or not self._wait):
                 self.open_calls = sum(batch.requests for batch in open_)
                 return
             if open_:
-                await asyncio.sleep(pause_s)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(work.closed.wait(), pause_s)
                 pause_s = min(pause_s * 1.5, LONGEST_POLL_S)
 
     def _portions(self, work: Work, under_way: set[str]) -> Iterator[list[Request]]:
@@ -186,7 +188,7 @@ class BatchEngine:
 
     async def _collected(
         self, batch: Batch, served: Served, work: Work
-    ) -> AsyncIterator[list[Record]]:
+    ) -> AsyncGenerator[list[Record], None]:
         """The records of a batch that ended; a request without an answer is an infra_error."""
         waiting = {request.key(): request for request in self._batches.requests(batch)}
         records: list[Record] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +36,12 @@ def _list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     ctx.exit()
 
 
+def _finite(_: click.Context, __: click.Parameter, usd: float | None) -> float | None:
+    if usd is not None and not math.isfinite(usd):
+        raise click.BadParameter(f"expected an amount of dollars, found {usd}")
+    return usd
+
+
 @click.command(epilog=f"Bundled judges: {_NAMES}. lexical and embedding are no language models.")
 @click.argument("benchmark")
 @data_option
@@ -44,6 +52,7 @@ def _list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Say what would be called and cost; call nothing.")
 @click.option("--max-calls", type=click.IntRange(0), help="Stop after so many calls.")
 @click.option("--max-cost", "max_cost_usd", type=click.FloatRange(0), metavar="USD",
+              callback=_finite,
               help="Stop before the calls cost more.")  # fmt: skip
 @click.option("--batch", "in_batch", is_flag=True,
               help="Send the calls as batches: cheaper, and answered within a day.")  # fmt: skip
@@ -58,29 +67,39 @@ def judge(
     """Let a judge grade the stored answers of BENCHMARK; verdicts go to the store.
 
     What the store has a verdict for is not asked again. Exit codes: 0 every answer has a verdict,
-    1 some have none, 3 the judge cannot be reached or paid, 75 the budget is used up or a batch has
-    not ended: the same command goes on from there.
+    1 some have none, also because the budget is used up, 3 the judge cannot be reached or paid, 75
+    a signal came or a batch has not ended. The same command goes on from there.
 
     Example: rejudge judge demo --store ./store --judge lexical
     """
     from cache.store import Store
     from score.judge.estimate import plan
     from score.judge.grade import grade
+    from score.judge.interruption import Interruption
     from score.judge.spec import load_spec, moved
     from score.runs import chosen_runs, pairs_of
 
     spec = moved(load_spec(name), options["base_url"])
     dry_run, terms = options["dry_run"], _terms(options)
-    with Store(store, read_only=dry_run) as opened:
+    with Interruption(say=_say) as interruption, Store(store, read_only=dry_run) as opened:
         runs = chosen_runs(opened, benchmark, options["runs"])
         pairs = pairs_of(opened, benchmark, data, runs)
         done = (
-            plan(opened, spec, pairs, in_batch=terms.in_batch)
+            plan(
+                opened,
+                spec,
+                pairs,
+                in_batch=terms.in_batch,
+                max_calls=terms.max_calls,
+                max_cost_usd=terms.max_cost_usd,
+            )
             if dry_run
-            else grade(opened, spec, pairs, terms=terms, track=track, say=_say)
+            else grade(
+                opened, spec, pairs, terms=terms, track=track, say=_say, interruption=interruption
+            )
         )
     result = {"runs": runs, "store": str(store), **_members(done)}
-    emit(result, lambda: _text(spec, runs, store, benchmark, done), as_json=as_json)
+    emit(result, lambda: _text(spec, runs, store, benchmark, name, done), as_json=as_json)
     sys.exit(_exit_code(done))
 
 
@@ -102,7 +121,7 @@ def _say(text: str) -> None:
 
 
 def _exit_code(done: Plan | Graded) -> int:
-    if getattr(done, "stopped", ""):
+    if getattr(done, "interrupted", False):
         return 75
     return 0 if getattr(done, "complete", True) else 1
 
@@ -121,7 +140,7 @@ def _described(spec: JudgeSpec) -> str:
 
 
 def _text(
-    spec: JudgeSpec, runs: list[str], store: Path, benchmark: str, done: Plan | Graded
+    spec: JudgeSpec, runs: list[str], store: Path, benchmark: str, name: str, done: Plan | Graded
 ) -> str:
     from score.judge.estimate import Plan
 
@@ -134,14 +153,16 @@ def _text(
     price = "no prices in the spec" if done.cost_usd is None else f"{done.cost_usd:,.2f} USD"
     if isinstance(done, Plan):
         time = "unknown time" if done.seconds is None else f"{done.seconds:,.0f} s"
-        return "\n".join([*lines, f"to do   {done.calls} calls, about {tokens}, {price}, {time}"])
+        lines.append(f"to do   {done.calls} calls, about {tokens}, {price}, {time}")
+        return "\n".join([*lines, *([f"then    {done.stopped}"] if done.stopped else [])])
     failed = f"{done.judge_failed} judge_failed, {done.infra_failed} infra_failed"
     lines += [
         f"calls   {done.called} in {done.seconds:.1f} s, {tokens}, {price}",
         f"result  {done.ok} verdicts, {failed}, {done.missing} missing",
         *(f"        {count} × {reason}" for reason, count in list(done.reasons.items())[:5]),
+        *([f"        {done.elsewhere} more by another process"] if done.elsewhere else []),
         *([f"stopped {done.stopped}; the same command goes on"] if done.stopped else []),
         f"Verdicts are in {store}. Next: rejudge score {benchmark} --store {store} "
-        f"--judge {spec.name} --out DIR",
+        f"--judge {shlex.quote(name)} --out DIR",
     ]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class JudgeEngine(Protocol):
     """Answers requests."""
 
-    def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    def answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         """Yield records as requests are answered, one each, failures included.
 
         Each is handed to ``work.done`` first. The batches of those that were yielded may be

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -12,6 +13,7 @@ from score.judge.cost import added, cost_usd, rates
 from score.judge.decide import Ask
 from score.judge.docket import Docket
 from score.judge.spec import JudgeSpec
+from score.judge.work import Budget
 from score.pair import Pair
 
 
@@ -26,6 +28,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Of these, settled in the store."""
     calls: int
     """Calls to make at least; unreadable replies cost more."""
+    stopped: str = ""
+    """Why more calls would be due than the budget allows; empty where it allows all."""
     input_tokens: int
     """Estimated, as are all that follow."""
     output_tokens: int
@@ -35,7 +39,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """At the spec's concurrency and limits; None where the store has no call to learn from."""
 
 
-def plan(store: Store, spec: JudgeSpec, pairs: Sequence[Pair], *, in_batch: bool = False) -> Plan:
+def plan(
+    store: Store,
+    spec: JudgeSpec,
+    pairs: Sequence[Pair],
+    *,
+    in_batch: bool = False,
+    max_calls: int | None = None,
+    max_cost_usd: float | None = None,
+) -> Plan:
     """Return what grading ``pairs`` would take. Calls nothing, and needs no API key.
 
     Args:
@@ -43,11 +55,20 @@ def plan(store: Store, spec: JudgeSpec, pairs: Sequence[Pair], *, in_batch: bool
         spec: Who would grade.
         pairs: What would be graded.
         in_batch: Whether calls would travel in batches.
+        max_calls: How many would be made at most.
+        max_cost_usd: What they would cost at most.
+
+    Raises:
+        ScoreError: a limit in dollars for a judge whose prices are not known.
     """
     docket = Docket(store, spec, pairs)
-    calls = [request for _, _, request in docket.pending().values()]
+    due = [request for _, _, request in docket.pending().values()]
     known = [record for case in docket.cases for record in case.records.values()]
     learned = rates(spec, known)
+    budget = Budget(
+        spec, learned, max_calls=max_calls, max_cost_usd=max_cost_usd, in_batch=in_batch
+    )
+    calls = list(takewhile(budget.take, due))
     usage = added(learned.usage(request) for request in calls if spec.is_llm)
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     return Plan(
@@ -56,6 +77,7 @@ def plan(store: Store, spec: JudgeSpec, pairs: Sequence[Pair], *, in_batch: bool
         requests=len(docket.cases),
         cached=sum(not isinstance(case.decision, Ask) for case in docket.cases),
         calls=len(calls),
+        stopped=budget.used_up(len(due) - len(calls)) if len(calls) < len(due) else "",
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens or 0,
         cost_usd=cost_usd(spec, usage, in_batch=in_batch),

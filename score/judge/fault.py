@@ -2,7 +2,8 @@
 
     400 content filter → content_filter      400 too long → context_overflow
     timeout, 408       → timeout             429, 5xx, lost connection, odd body → infra_error
-    401, 402, 403, 404, other 4xx, 429 for lack of money → infra_error, and the service *refuses*
+    401, 402, 403, 404, other 4xx, 429 for lack of money or with a wait of minutes
+                       → infra_error, and the service *refuses*
 
 A refusing service would refuse the next request too: key, money, model or a parameter is wrong.
 Texts of errors can repeat the key, so they are cleaned here before anyone keeps them.
@@ -11,8 +12,10 @@ Texts of errors can repeat the key, so they are cleaned here before anyone keeps
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from cache.record import Outcome
@@ -26,6 +29,9 @@ _TOO_LONG = re.compile(r"context_length_exceeded|maximum context length|context 
 _PASSING = frozenset({408, 409, 425, 429})
 _KEY_LIKE = re.compile(r"\b(sk|key)-[\w*.-]{4,}|(?<=Bearer )\S+")
 _LONGEST = 500
+
+#: A service that asks to wait longer than so many seconds is refusing.
+LONGEST_WAIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,29 @@ def classify(error: openai.APIError, secret: str) -> Fault:
     if not isinstance(error, openai.APIStatusError):
         return Fault(Outcome.INFRA_ERROR, text)
     code = error.code or ""
-    return fault_of(error.status_code, code if code else error.type or "", text)
+    wait_s = asked_wait_s(error.response.headers) if error.status_code == 429 else 0.0
+    if wait_s > LONGEST_WAIT_S:
+        text += f" (it asks to wait {wait_s:,.0f} s)"
+    fault = fault_of(error.status_code, code if code else error.type or "", text)
+    return replace(fault, refusal=fault.refusal or wait_s > LONGEST_WAIT_S)
+
+
+def asked_wait_s(headers: Mapping[str, str]) -> float:
+    """The seconds that a service asks to wait before the next call; 0 where it names none."""
+    text = headers.get("retry-after", "")
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return 0.0
+
+
+def says_no_money(body: bytes) -> bool:
+    """Whether an error of HTTP says that nothing is left to pay with."""
+    return any(code.encode() in body for code in _NO_MONEY)
 
 
 def fault_of(status: int, code: str, text: str) -> Fault:

@@ -1,8 +1,10 @@
 """Grading: call what the store lacks, and put every answer there as it comes.
 
-Nothing is called twice: not for two pairs with the same texts, not for what an earlier run settled,
-not for what a batch is working on. A killed process loses only the calls in flight. Unreadable
-replies are asked again in rounds, each attempt under its own key, as often as the spec allows.
+Nothing is called twice by one process: not for two pairs with the same texts, not for what an
+earlier run settled, not for what a batch is working on, and not for what another process settled
+some seconds ago. A killed process loses only the calls in flight; one that is asked to end waits
+for them. Unreadable replies are asked again in rounds, each attempt under its own key, as often as
+the spec allows.
 """
 
 from __future__ import annotations
@@ -10,23 +12,25 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from cache.record import Record
+from cache.request import Request
 from cache.store import Store
 from score.errors import JudgeUnavailable, ScoreError
 from score.judge.batch import BatchEngine
 from score.judge.batches import Batches
 from score.judge.cost import rates
 from score.judge.decide import Ask
-from score.judge.docket import Docket
+from score.judge.docket import Case, Docket
 from score.judge.engine import JudgeEngine, engine_for
+from score.judge.interruption import Interruption
 from score.judge.spec import JudgeSpec
 from score.judge.verdict import JudgeFailure, Verdict
-from score.judge.work import Budget, Work
+from score.judge.work import Budget, Elsewhere, Work
 from score.pair import Pair
 from score.track import Track, untracked
 
@@ -40,6 +44,8 @@ class Graded(msgspec.Struct, kw_only=True):
     """Distinct cases among the pairs."""
     cached: int = 0
     """Of these, settled in the store before anything was called."""
+    elsewhere: int = 0
+    """Answers that another process put into the store meanwhile; they were not asked for here."""
     called: int = 0
     """Answers that arrived, those to further attempts included."""
     ok: int = 0
@@ -54,6 +60,8 @@ class Graded(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     stopped: str = ""
     """Why calls are left that the same command would make or collect; empty where none is."""
+    interrupted: bool = False
+    """Stopped by a signal or at a batch under way, and not because the budget is used up."""
     reasons: dict[str, int] = {}
     """Why cases have no verdict, and how many, the most frequent first."""
 
@@ -78,6 +86,11 @@ class Terms:
 #: Answers of a service are durable after so many seconds at the latest.
 FLUSH_EVERY_S = 1.0
 
+#: How long a signal may wait until it is heeded.
+_LOOK_FOR_SIGNALS_S = 0.2
+
+_Pending = Mapping[str, tuple[Case, int, Request]]
+
 AT_ONCE = Terms()
 """Every call, one by one, now."""
 
@@ -91,6 +104,7 @@ def grade(
     environ: Mapping[str, str] = os.environ,
     track: Track = untracked,
     say: Callable[[str], None] = lambda text: None,
+    interruption: Interruption | None = None,
 ) -> Graded:
     """Let a judge grade ``pairs``, as far as the store lacks their verdicts.
 
@@ -102,6 +116,7 @@ def grade(
         environ: where the API key is read.
         track: shows the progress of each round of calls.
         say: told what becomes of batches.
+        interruption: says when no more calls may begin; None: never.
 
     Raises:
         JudgeUnavailable: the API key is missing, or the service takes no request. Verdicts that
@@ -113,7 +128,7 @@ def grade(
     docket = Docket(store, spec, pairs)
     done = Graded(judge=spec.name, pairs=len(pairs), requests=len(docket.cases))
     done.cached = sum(not isinstance(case.decision, Ask) for case in docket.cases)
-    grading = _Grading(store, spec, docket, done, terms)
+    grading = _Grading(store, spec, docket, done, terms, interruption or Interruption())
     try:
         grading.run(environ, track, say)
     except JudgeUnavailable as error:
@@ -134,7 +149,13 @@ class _Grading:
     """One call of :func:`grade`."""
 
     def __init__(
-        self, store: Store, spec: JudgeSpec, docket: Docket, done: Graded, terms: Terms
+        self,
+        store: Store,
+        spec: JudgeSpec,
+        docket: Docket,
+        done: Graded,
+        terms: Terms,
+        interruption: Interruption,
     ) -> None:
         known = (record for case in docket.cases for record in case.records.values())
         self.budget = Budget(
@@ -149,6 +170,8 @@ class _Grading:
         self._docket = docket
         self._done = done
         self._terms = terms
+        self._interruption = interruption
+        self._elsewhere = Elsewhere(store)
         self._start = time.monotonic()
 
     def run(self, environ: Mapping[str, str], track: Track, say: Callable[[str], None]) -> None:
@@ -164,24 +187,38 @@ class _Grading:
         asked: set[str] = set()
         with asyncio.Runner() as runner:
             engine = self._engine(environ, say)
-            # A round ends when its answers are in; only unreadable ones leave something to ask.
-            while True:
-                asked.update(pending)
-                requests = [request for _, _, request in pending.values()]
-                work = Work(requests, self.budget, self._keep)
-                answers = self._answers(runner, engine.answers(work))
-                for record in track(answers, len(work), self.progress):
-                    if record.key in pending:
-                        case, sample, _ = pending[record.key]
-                        case.records[sample] = record
-                    _count(self._done, record)
-                if self._is_stopped(engine, len(work)):
-                    break
-                left = self._docket.pending().items()
-                pending = {key: ask for key, ask in left if key not in asked}
-                if not pending:
-                    break
-            runner.run(engine.close())
+            try:
+                # A round ends when its answers are in; only unreadable ones leave some to ask.
+                while True:
+                    asked.update(pending)
+                    if self._round(runner, engine, pending, track):
+                        break
+                    left = self._docket.pending().items()
+                    pending = {key: ask for key, ask in left if key not in asked}
+                    if not pending:
+                        break
+            finally:
+                runner.run(engine.close())
+
+    def _round(
+        self, runner: asyncio.Runner, engine: JudgeEngine, pending: _Pending, track: Track
+    ) -> bool:
+        """Make the calls that are due; whether there shall be no more."""
+        requests = [request for _, _, request in pending.values()]
+        work = Work(requests, self.budget, self._keep, self._elsewhere)
+        if self._interruption.signal:
+            work.closed.set()
+        answers = self._answers(runner, engine.answers(work), work)
+        for record in track(answers, len(work), self.progress):
+            if record.key in pending:
+                case, sample, _ = pending[record.key]
+                case.records[sample] = record
+            _count(self._done, record)
+        for record in work.found:
+            case, sample, _ = pending[record.key]
+            case.records[sample] = record
+        self._done.elsewhere += len(work.found)
+        return self._is_stopped(engine, len(work))
 
     def progress(self) -> str:
         """How fast the calls go, and what they cost so far."""
@@ -202,12 +239,16 @@ class _Grading:
     def _is_stopped(self, engine: JudgeEngine, held: int) -> bool:
         if isinstance(engine, BatchEngine) and engine.open_calls:
             self._done.stopped = f"{engine.open_calls} calls are in batches that did not end yet"
-        if held:
-            self._done.stopped = f"the budget is used up: {held} calls were not made"
+            self._done.interrupted = True
+        if self._interruption.signal and self._docket.pending():
+            self._done.stopped = f"interrupted by a signal ({self._interruption.signal})"
+            self._done.interrupted = True
+        elif held:
+            self._done.stopped = self.budget.used_up(held)
         return bool(self._done.stopped)
 
     def _answers(
-        self, runner: asyncio.Runner, answers: AsyncIterator[list[Record]]
+        self, runner: asyncio.Runner, answers: AsyncGenerator[list[Record], None], work: Work
     ) -> Iterator[Record]:
         """Calls run while the next answers are waited for; each was put as it came."""
         flushed = time.monotonic()
@@ -218,10 +259,21 @@ class _Grading:
             if self._terms.in_batch or time.monotonic() - flushed > FLUSH_EVERY_S:
                 self._store.flush()
                 flushed = time.monotonic()
-            return await anext(answers, None)
+            waited = asyncio.ensure_future(anext(answers, None))
+            while not (await asyncio.wait({waited}, timeout=_LOOK_FOR_SIGNALS_S))[0]:
+                if self._interruption.signal:
+                    work.closed.set()
+                if self._interruption.is_over:
+                    waited.cancel()
+            return None if waited.cancelled() else waited.result()
 
-        while (records := runner.run(more())) is not None:
-            yield from records
+        try:
+            while (records := runner.run(more())) is not None:
+                yield from records
+                if self._interruption.signal:
+                    work.closed.set()
+        finally:
+            runner.run(answers.aclose())
 
     def _keep(self, record: Record) -> None:
         self._store.put(record, sync=False)

@@ -18,7 +18,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from itertools import islice
 
 import msgspec
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 class LexicalEngine:
     """Grades by shared words."""
 
-    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    async def answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         """Yield a record for each request; see :class:`JudgeEngine`."""
         rouge_l = RougeL()
         while batch := list(islice(iter(work.take, None), _BATCH)):
@@ -67,7 +67,7 @@ class LexicalEngine:
 class EmbeddingEngine:
     """Grades by the cosine of sentence embeddings."""
 
-    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    async def answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         """Yield a record for each request; see :class:`JudgeEngine`.
 
         Raises:

@@ -70,7 +70,7 @@ def load_rubric(name: str, folder: Path) -> Rubric:
         known = ", ".join(rubric_names())
         raise SpecError(f"no rubric {name!r} in {folder}; bundled rubrics: {known}")
     try:
-        text = found[0].read_text(encoding="utf-8")
+        text = found[0].read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"{found[0]}: found a byte that is no UTF-8 at {error.start}") from error
     version = _VERSION.match(text)

@@ -9,9 +9,10 @@ the environment, goes to the client and nowhere else.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,7 +21,14 @@ from cache.request import Request
 from score.errors import JudgeUnavailable
 from score.judge.breaker import Breaker
 from score.judge.cost import rates
-from score.judge.fault import Fault, classify, cleaned
+from score.judge.fault import (
+    LONGEST_WAIT_S,
+    Fault,
+    asked_wait_s,
+    classify,
+    cleaned,
+    says_no_money,
+)
 from score.judge.pace import Pace
 from score.judge.said import Said, api_of
 from score.judge.spec import JudgeSpec
@@ -41,6 +49,11 @@ def secret_of(spec: JudgeSpec, environ: Mapping[str, str]) -> str:
         raise JudgeUnavailable(
             f"judge {spec.name!r} needs an API key: set the environment variable {spec.api_key_env}"
         )
+    if not (secret.isascii() and secret.isprintable()) or " " in secret:
+        raise JudgeUnavailable(
+            f"the environment variable {spec.api_key_env} holds no API key: there are line breaks, "
+            "blanks or characters in it that no HTTP header can have; set it anew"
+        )
     return secret
 
 
@@ -54,8 +67,17 @@ def client_of(spec: JudgeSpec, secret: str) -> openai.AsyncOpenAI:
         timeout=spec.timeout_s,
         max_retries=spec.max_retries,
         # httpx's own transport looks at every connection of its pool for every call.
-        http_client=openai.DefaultAioHttpClient(),
+        http_client=openai.DefaultAioHttpClient(event_hooks={"response": [_hopeless]}),
     )
+
+
+async def _hopeless(response: Any) -> None:
+    """Tell the client not to repeat a call that would be refused again, by its own header."""
+    if response.status_code != 429:
+        return
+    await response.aread()
+    if asked_wait_s(response.headers) > LONGEST_WAIT_S or says_no_money(response.content):
+        response.headers["x-should-retry"] = "false"
 
 
 class ServiceEngine:
@@ -68,7 +90,7 @@ class ServiceEngine:
         self._pace = Pace(spec.limits)
         self._rates = rates(spec)
 
-    async def answers(self, work: Work) -> AsyncIterator[list[Record]]:
+    async def answers(self, work: Work) -> AsyncGenerator[list[Record], None]:
         """Yield records as their requests are answered; see :class:`JudgeEngine`."""
         shift = _Shift(work, Breaker(self._spec.concurrency))
         workers = {asyncio.create_task(self._work(shift))}
@@ -89,6 +111,7 @@ class ServiceEngine:
         finally:
             for worker in workers:
                 worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
         if shift.breaker.final:
             raise JudgeUnavailable(
                 f"the service of judge {self._spec.name!r} at {self._spec.base_url} "
@@ -103,19 +126,29 @@ class ServiceEngine:
         try:
             while request := await shift.take():
                 start = time.monotonic()
-                said = await self._ask(request)
+                said = await self._ask(request, shift.work)
+                if said is None:
+                    shift.dropped()
+                    break
                 shift.answered(said, said.record(request, time.monotonic() - start))
         finally:
             shift.news.set()
 
-    async def _ask(self, request: Request) -> Said:
+    async def _ask(self, request: Request, work: Work) -> Said | None:
+        """What the service says; None where the work was closed before the call's turn."""
+        import aiohttp
         import openai
 
         api = api_of(request)
         expected = self._rates.usage(request)
         tokens = (expected.input_tokens or 0) + (expected.output_tokens or 0)
         now = time.monotonic()
-        await asyncio.sleep(self._pace.start(now, tokens) - now)
+        wait_s = self._pace.start(now, tokens) - now
+        if wait_s > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(work.closed.wait(), wait_s)
+        if work.closed.is_set():
+            return None
         try:
             answer = await self._client.post(
                 api.path, cast_to=str, content=msgspec.json.encode(api.body(request))
@@ -125,6 +158,10 @@ class ServiceEngine:
             return Said(fault=classify(error, self._secret))
         except (msgspec.MsgspecError, UnicodeError) as error:
             text = cleaned(f"the server's answer is none of this API: {error}", self._secret)
+            return Said(fault=Fault(Outcome.INFRA_ERROR, text))
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            # Of HTTP that is none: the client wraps only what its own transport knows.
+            text = cleaned(f"the server's answer is no HTTP: {error}", self._secret)
             return Said(fault=Fault(Outcome.INFRA_ERROR, text))
         taken = (said.usage.input_tokens or 0) + (said.usage.output_tokens or 0)
         if taken:
@@ -147,7 +184,7 @@ class _Shift:
 
     async def take(self) -> Request | None:
         """The next request. While there is no money for it, calls in flight may give some back."""
-        while not self.breaker.stop:
+        while not (self.breaker.stop or self.work.closed.is_set()):
             if request := self.work.take():
                 self._in_flight += 1
                 return request
@@ -155,6 +192,11 @@ class _Shift:
                 return None
             await self._freed.wait()
         return None
+
+    def dropped(self) -> None:
+        """Note a request that was taken and not asked."""
+        self._in_flight -= 1
+        self._free()
 
     def answered(self, said: Said, record: Record) -> None:
         """Note an answer."""
@@ -168,6 +210,9 @@ class _Shift:
             self.breaker.failed(record.response.error)
         self.done.append(record)
         self.news.set()
+        self._free()
+
+    def _free(self) -> None:
         self._freed.set()
         self._freed = asyncio.Event()
 

@@ -17,8 +17,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
+from collections.abc import Sequence
+from datetime import date, datetime
+from datetime import time as time_of_day
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -31,7 +35,38 @@ from score.errors import SpecError, UnknownJudge
 from score.judge.mismatch import mismatch
 from score.judge.rubric import Rubric, load_rubric
 
+_DATES = (datetime, date, time_of_day)
+
 SPECS = Path(__file__).parent / "specs"
+
+#: What rejudge itself writes into a request, by API, and the field that decides it.
+_OURS = {
+    "chat": {
+        "model": "model",
+        "messages": "",
+        "n": "samples",
+        "stream": "",
+        "temperature": "sampling.temperature",
+        "top_p": "sampling.top_p",
+        "max_tokens": "sampling.max_tokens",
+        "max_completion_tokens": "sampling.max_tokens",
+        "seed": "sampling.seed",
+        "response_format": "structured_output",
+        "reasoning_effort": "reasoning_effort",
+    },
+    "responses": {
+        "model": "model",
+        "input": "",
+        "store": "",
+        "stream": "",
+        "background": "",
+        "temperature": "sampling.temperature",
+        "top_p": "sampling.top_p",
+        "max_output_tokens": "sampling.max_tokens",
+        "text": "structured_output",
+        "reasoning": "reasoning_effort",
+    },
+}
 
 _AtLeastOne = Annotated[int, msgspec.Meta(ge=1, description="a whole number, 1 or more")]
 _NotNegative = Annotated[int, msgspec.Meta(ge=0, description="a whole number, 0 or more")]
@@ -186,7 +221,7 @@ def load_spec(name_or_path: str | Path) -> JudgeSpec:
             f"no judge {name!r}: give the path of a TOML file, or one of {', '.join(spec_names())}"
         )
     try:
-        members = tomllib.loads(path.read_text(encoding="utf-8"))
+        members = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: no valid TOML: {error}") from error
     rubric = members.pop("rubric", "")
@@ -207,6 +242,26 @@ def load_spec(name_or_path: str | Path) -> JudgeSpec:
     return spec
 
 
+def load_specs(names: Sequence[str | Path]) -> list[JudgeSpec]:
+    """Load judges that stand side by side.
+
+    Raises:
+        SpecError: two have the same name, by which scores would take one for the other.
+        UnknownJudge, SpecError: as :func:`load_spec`.
+    """
+    found: dict[str, str | Path] = {}
+    specs = [load_spec(name) for name in names]
+    for spec, given in zip(specs, names, strict=True):
+        if spec.name in found:
+            raise SpecError(
+                f"judge {spec.name!r} stands twice: --judge {found[spec.name]} and --judge "
+                f"{given}; scores call a judge by its name, so name each once, or give one "
+                "another name"
+            )
+        found[spec.name] = given
+    return specs
+
+
 def moved(spec: JudgeSpec, base_url: str | None) -> JudgeSpec:
     """Return the judge behind another address; its keys and verdicts stay the same.
 
@@ -220,9 +275,36 @@ def moved(spec: JudgeSpec, base_url: str | None) -> JudgeSpec:
     return found
 
 
+def _check_values(value: object, path: Path, field: str = "") -> None:
+    """Refuse what TOML can say and JSON cannot."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            _check_values(member, path, f"{field}.{name}" if field else name)
+    elif isinstance(value, list):
+        for member in value:
+            _check_values(member, path, field)
+    elif isinstance(value, _DATES):
+        raise SpecError(f"{path}: {field}: found a date or time, which JSON has not; quote it")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise SpecError(f"{path}: {field}: expected a finite number, found {value}")
+
+
+def _check_sampling(sampling: Sampling, path: Path) -> None:
+    for name, low, high, expected in (
+        ("temperature", 0, math.inf, "a number, 0 or more"),
+        ("top_p", 0, 1, "a number from 0 to 1"),
+        ("max_tokens", 1, math.inf, "a whole number, 1 or more"),
+        ("seed", 0, math.inf, "a whole number, 0 or more"),
+    ):
+        value = getattr(sampling, name)
+        if value is not None and not low <= value <= high:
+            raise SpecError(f"{path}: sampling.{name}: expected {expected}, found {value}")
+
+
 def _check(spec: JudgeSpec, path: Path) -> None:
     """Refuse what single fields cannot show."""
     scale = spec.scale
+    _check_values(msgspec.to_builtins(spec, builtin_types=_DATES), path)
     if not scale.min < scale.max:
         raise SpecError(f"{path}: scale: min {scale.low} is not below max {scale.high}")
     if scale.integer and not (scale.min.is_integer() and scale.max.is_integer()):
@@ -232,9 +314,21 @@ def _check(spec: JudgeSpec, path: Path) -> None:
     if spec.rubric is None:
         raise SpecError(f"{path}: rubric: a judge of engine {spec.engine} needs one")
     spec.rubric.system(scale)
+    _check_sampling(spec.sampling, path)
+    for name in spec.extra_body:
+        if name in _OURS[spec.api]:
+            field = _OURS[spec.api][name]
+            raise SpecError(
+                f"{path}: extra_body.{name}: rejudge itself writes this member of a request"
+                f"{f'; set {field}' if field else ''}"
+            )
     # The parts of a URL after the host's name, and before it, are where keys hide.
-    url = urlsplit(spec.base_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    try:
+        url = urlsplit(spec.base_url)
+        holds = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # half of an IPv6 address, a port that is no number
+        holds = False
+    if not holds:
         raise SpecError(f"{path}: base_url: expected http://HOST/v1 or https://HOST/v1")
     if url.username or url.password or url.query:
         raise SpecError(f"{path}: base_url: no user, password or query may be part of it")

@@ -26,11 +26,11 @@ def status(data: Path | None, store: Path, names: tuple[str, ...], as_json: bool
     import msgspec
 
     from cache.store import Store
-    from score.judge.spec import load_spec, spec_names
+    from score.judge.spec import load_specs, spec_names
     from score.judge.status import as_text
     from score.judge.status import status as look
 
-    specs = [load_spec(name) for name in names or spec_names()]
+    specs = load_specs(names or spec_names())
     with Store(store, read_only=True) as opened:
         found = look(opened, specs, data, every=bool(names))
     emit(msgspec.to_builtins(found), lambda: as_text(found), as_json=as_json)

@@ -11,14 +11,21 @@ the calls in flight take beyond their estimate.
 
 from __future__ import annotations
 
+import asyncio
+import random
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
 from cache.record import Record, Usage
 from cache.request import Request
+from cache.store import Store
 from score.errors import ScoreError
 from score.judge.cost import Rates, cost_usd
 from score.judge.spec import JudgeSpec
+
+#: How old what is known of other processes' answers may be.
+LOOK_EVERY_S = 2.0
 
 
 class Budget:
@@ -49,6 +56,7 @@ class Budget:
         self._max_cost_usd = max_cost_usd
         self._in_batch = in_batch
         self._expected: dict[str, float] = {}
+        self._too_dear = 0.0
         self.calls = 0
         """Made, or on their way."""
         self.spent_usd: float | None = self._cost(Usage())
@@ -62,10 +70,20 @@ class Budget:
         if self._max_cost_usd is not None:
             bound = (self.spent_usd or 0.0) + sum(self._expected.values())
             if bound + cost > self._max_cost_usd:
+                self._too_dear = cost
                 return False
             self._expected[request.key()] = cost
         self.calls += 1
         return True
+
+    def used_up(self, left: int) -> str:
+        """Say why ``left`` calls were not made."""
+        if not self.calls and self._too_dear:
+            return (
+                f"a call is expected to cost {self._too_dear:.2g} USD, and the budget is "
+                f"{self._max_cost_usd:g} USD: {left} calls were not made"
+            )
+        return f"the budget is used up: {left} calls were not made"
 
     def settle(self, record: Record) -> None:
         """Note what a call really cost."""
@@ -82,11 +100,28 @@ class Work:
     """Requests that wait to be asked."""
 
     def __init__(
-        self, requests: Iterable[Request], budget: Budget, keep: Callable[[Record], None]
+        self,
+        requests: Iterable[Request],
+        budget: Budget,
+        keep: Callable[[Record], None],
+        elsewhere: Callable[[Request], Record | None] = lambda request: None,
     ) -> None:
+        """Queue requests.
+
+        Args:
+            requests: In the order in which they are asked.
+            budget: How many may be.
+            keep: Makes an answer last.
+            elsewhere: The answer that another process got since the requests were looked up.
+        """
         self._waiting = deque(requests)
         self._budget = budget
         self._keep = keep
+        self._elsewhere = elsewhere
+        self.closed = asyncio.Event()
+        """No new call may begin."""
+        self.found: list[Record] = []
+        """Answers that another process got meanwhile."""
 
     def __len__(self) -> int:
         """How many wait."""
@@ -94,11 +129,41 @@ class Work:
 
     def take(self) -> Request | None:
         """The next request; None where none waits, or there is no money for it as things stand."""
-        if self._waiting and self._budget.take(self._waiting[0]):
-            return self._waiting.popleft()
+        while self._waiting and not self.closed.is_set():
+            if record := self._elsewhere(self._waiting[0]):
+                self._waiting.popleft()
+                self._note(record)
+            elif self._budget.take(self._waiting[0]):
+                return self._waiting.popleft()
+            else:
+                return None
         return None
 
     def done(self, record: Record) -> None:
         """Keep an answer: at once, before anything else is asked, for it may have been paid for."""
         self._keep(record)
         self._budget.settle(record)
+
+    def _note(self, record: Record) -> None:
+        if not self.found:
+            # Two processes in the same order would go on asking the same at the same time.
+            rest = list(self._waiting)
+            random.shuffle(rest)
+            self._waiting = deque(rest)
+        self.found.append(record)
+
+
+class Elsewhere:
+    """What other processes put into a store meanwhile."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._looked = time.monotonic()
+
+    def __call__(self, request: Request) -> Record | None:
+        """The answer to a request that would be asked next."""
+        if time.monotonic() - self._looked > LOOK_EVERY_S:
+            self._store.refresh()
+            self._looked = time.monotonic()
+        key = request.key()
+        return None if self._store.missing([key]) else self._store.get(key)
