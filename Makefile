@@ -9,7 +9,7 @@ demo: $(VENV)/.demo  ## install, then the whole loop on the bundled benchmark
 	$(BIN)/rejudge demo --out demo-out
 
 test: $(VENV)/.dev  ## every test
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest
 
 # vLLM looks into every module that is loaded, so those that other tests import must not be there.
 test-vllm: $(VENV)-vllm/.dev  ## engines for open weights, on a tiny checkpoint and vLLM's CPU build

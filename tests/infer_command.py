@@ -19,7 +19,7 @@ def infer(
 ) -> dict[str, Any]:
     """Run the command to its end and return its summary."""
     process = start(folder, card, *options, **environment)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=400)
     assert process.returncode == expect, err
     found: dict[str, Any] = json.loads(out)
     return found
@@ -40,7 +40,7 @@ def start(folder: Path, card: Path, *options: str, **environment: str) -> subpro
 
 
 def wait_for(
-    holds: Callable[[], object], process: subprocess.Popen[str] | None, limit_s: float = 90.0
+    holds: Callable[[], object], process: subprocess.Popen[str] | None, limit_s: float = 240.0
 ) -> None:
     """Wait until something holds; the process must not end before."""
     until = time.monotonic() + limit_s

@@ -27,7 +27,7 @@ def test_a_signal_lets_what_is_in_flight_end_and_the_next_start_goes_on(tmp_path
     wait_for(lambda: len(calls(log)) >= 3, process)
 
     process.send_signal(signal.SIGUSR1)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == 75, err
     stopped = json.loads(out)
@@ -46,7 +46,7 @@ def test_a_second_signal_ends_at_once_and_suspects_nothing(tmp_path: Path) -> No
 
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
 
     assert process.returncode == 75
     assert json.loads(out)["called"] == 0
@@ -59,7 +59,7 @@ def test_what_does_not_end_within_the_grace_time_is_left_for_the_next_start(tmp_
     wait_for(lambda: len(calls(log)) == 2, process)
 
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=40)
+    out, _ = process.communicate(timeout=90)
 
     assert process.returncode == 75
     assert json.loads(out)["interrupted"] == "SIGTERM; 2 request(s) were still in flight"
@@ -101,7 +101,7 @@ def test_an_actor_or_ray_itself_may_be_killed(tmp_path: Path) -> None:
     wait_for(lambda: len(calls(pids)) == 2 and len(set(calls(log))) >= 8, process)
     [raylet] = [pid for pid in session(driver) if "raylet/raylet" in command(pid)]
     os.kill(raylet, signal.SIGKILL)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == 75, err
     summary = json.loads(out)
