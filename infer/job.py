@@ -128,7 +128,7 @@ class Job:
         _say(f"{name}: what is in flight may take {grace_s:g} s more; a second signal ends at once")
         with contextlib.suppress(OSError):
             os.write(self._control, b"drain\n")
-        timer = threading.Timer(grace_s + CLOSE_S + 5.0, self._end)
+        timer = threading.Timer(grace_s + 2 * CLOSE_S + 8.0, self._end)  # it waits twice
         timer.daemon = True
         timer.start()
 
