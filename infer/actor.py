@@ -31,6 +31,7 @@ from infer.ladder import Attempt, climb_down
 from infer.ledger import Turn
 from infer.media.decode import Prepared
 from infer.plan import Planned
+from infer.turns import Turns
 
 T = TypeVar("T")
 
@@ -81,6 +82,7 @@ class EngineActor:
         self._ledger = ledger
         self._name = ray.get_runtime_context().get_actor_id()
         ray.get(ledger.starting.remote(self._name))
+        self._turns = Turns(ledger, self._name)
         self._gate = Gate(self._card.resources.concurrency)
         # As many answers may wait to be written down as the engine works on, so that an actor's
         # death costs no more than both.
@@ -101,7 +103,7 @@ class EngineActor:
                 ray.get(self._ledger.closed.remote(self._name), timeout=_CLOSED_S)
 
     async def __call__(self, table: Any) -> dict[str, list[bytes]]:
-        """Answer groups of requests; return a line for each that was answered."""
+        """Answer groups of requests; return a line for each answer, and an empty one for none."""
         columns = (table.column(name) for name in ("group", "prepared"))
         done = await asyncio.gather(
             *(
@@ -109,7 +111,7 @@ class EngineActor:
                 for group, media in zip(*columns, strict=True)
             )
         )
-        return {"done": [_encode(one) for some in done for one in some]}
+        return {"done": [_encode(one) for some in done for one in some] or [b""]}
 
     async def _group(self, group: list[Planned], media: Any) -> list[Done]:
         loaded = _Loaded(media, len(group))
@@ -118,11 +120,11 @@ class EngineActor:
 
     async def _answer(self, planned: Planned, media: HasMedia) -> Done | None:
         async with self._gate.shared():
-            turn = await self._ledger.begin.remote(planned.key, self._name)
+            turn = await self._turns.begin(planned.key)
             record, new = await self._take(turn, planned, media)
         if turn is Turn.ALONE:
             async with self._gate.alone():
-                turn = await self._ledger.begin.remote(planned.key, self._name, alone=True)
+                turn = await self._turns.begin(planned.key, alone=True)
                 record, new = await self._take(turn, planned, media)
         if record is None:
             return None
@@ -132,7 +134,7 @@ class EngineActor:
                 await self._in_store(self._store.put, record)
             finally:
                 self._unwritten.release()
-            await self._ledger.end.remote(planned.key)
+            await self._turns.end(planned.key)
         return _done(record)
 
     async def _take(
@@ -185,7 +187,7 @@ class EngineActor:
             logging.getLogger(__name__).error("the engine died: %s", error)
             os._exit(1)  # the ledger counts what was with it; Ray starts another
         except InferError as error:  # it would meet any other request, too
-            await self._ledger.end.remote(planned.key, answered=False)
+            await self._turns.end(planned.key, answered=False)
             await self._ledger.halt.remote(type(error).__name__, str(error))
             return None
         except Exception as error:  # one request's failure must not end the job; it is recorded

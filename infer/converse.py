@@ -35,7 +35,7 @@ _decode_talks = msgspec.json.Decoder(list[Talk]).decode
 
 def run_dialogues(
     talks: Iterable[Talk], card: ModelCard, store_path: Path, ledger: Any
-) -> Iterator[Done]:
+) -> Iterator[Done | None]:
     """Have dialogues; yield each answered turn, when its dialogue ends.
 
     The ledger's ``news`` tells of turns as they are answered.

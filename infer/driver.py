@@ -148,7 +148,8 @@ def _pump(
 
         run = run_dialogues if header.dialogues else run_pipeline
         for done in run(planned, header.card, Path(header.store), ledger):
-            inbox.put(("done", done))
+            if done is not None:
+                inbox.put(("done", done))
             if stop.is_set():
                 return
     except InferError as error:

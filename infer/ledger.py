@@ -19,8 +19,10 @@ import contextlib
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 #: Restarts of engines, with no answer between them, after which the job ends.
 RESTARTS = 5
@@ -38,6 +40,15 @@ class Turn(StrEnum):
     STORED = "stored"
     GIVE_UP = "give_up"
     STOP = "stop"
+
+
+class Entry(NamedTuple):
+    """A begin or an end, as it travels."""
+
+    key: str
+    begins: bool
+    flag: bool
+    """``alone`` of a begin, ``answered`` of an end."""
 
 
 class Ledger:
@@ -86,6 +97,17 @@ class Ledger:
         if self._open:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._all_closed.wait(), limit_s)
+
+    async def settle(self, actor: str, entries: Sequence[Entry]) -> list[Turn]:
+        """Take begins and ends of an actor in their order; return a turn for each."""
+        turns = []
+        for entry in entries:
+            if entry.begins:
+                turns.append(await self.begin(entry.key, actor, alone=entry.flag))
+            else:
+                await self.end(entry.key, answered=entry.flag)
+                turns.append(Turn.ASK)
+        return turns
 
     async def begin(self, key: str, actor: str, *, alone: bool = False) -> Turn:
         """Say what to do about a request; with ``ask``, it counts as being asked from now on.

@@ -33,7 +33,7 @@ LARGEST_GROUP = 8
 
 def run_pipeline(
     planned: Iterable[Planned], card: ModelCard, store_path: Path, ledger: Any
-) -> Iterator[Done]:
+) -> Iterator[Done | None]:
     """Ask the planned requests; yield each as soon as its record is stored.
 
     Ray must be running (``cluster.start_ray``). The rows come in the order in which they end.
@@ -56,8 +56,10 @@ def run_pipeline(
 
 def answer_rows(
     rows: Any, actor: type[EngineActor], card: ModelCard, store_path: Path, ledger: Any
-) -> Iterator[Done]:
+) -> Iterator[Done | None]:
     """Hand the rows of a data set to engine actors; yield what they did, as they end.
+
+    A row of which nothing was asked, because the job is to stop, yields None.
 
     Raises:
         EngineFailed: the engine did not start.
@@ -80,7 +82,7 @@ def answer_rows(
     )
     try:
         for row in answered.iter_rows():
-            yield _decode_done(row["done"])
+            yield _decode_done(row["done"]) if row["done"] else None
     except (ray.exceptions.RayActorError, ray.exceptions.RayTaskError) as error:
         raise EngineFailed(
             f"the engine of model {card.name!r} did not start or stay up: {_last_line(error)}"

@@ -78,13 +78,13 @@ def test_after_kill_9_nothing_runs_on_and_only_the_missing_requests_are_asked(
     process.kill()
     process.wait()
     wait_for(lambda: not engines(driver) and not runs(int(calls(pids)[0])), None, 30.0)
-    stored = [r for r in Store(tmp_path / "store").scan() if r.outcome is Outcome.OK]
-    in_flight = len(calls(log)) - len(stored)
+    answered = stored(tmp_path)
+    in_flight = len(calls(log)) - answered
     again = infer(tmp_path, card)
 
-    assert 4 <= len(stored) < again["requested"]
+    assert 4 <= answered < again["requested"]
     assert in_flight <= 2
-    assert again["called"] == again["requested"] - len(stored)
+    assert again["called"] == again["requested"] - answered
     assert len(calls(log)) == again["requested"] + in_flight
 
 
@@ -98,7 +98,7 @@ def test_an_actor_or_ray_itself_may_be_killed(tmp_path: Path) -> None:
 
     os.kill(parent(first), signal.SIGKILL)
     wait_for(lambda: not runs(first), process)
-    wait_for(lambda: len(calls(pids)) == 2 and len(set(calls(log))) >= 8, process)
+    wait_for(lambda: len(calls(pids)) == 2 and stored(tmp_path) >= 6, process)
     [raylet] = [pid for pid in session(driver) if "raylet/raylet" in command(pid)]
     os.kill(raylet, signal.SIGKILL)
     out, err = process.communicate(timeout=120)
@@ -108,6 +108,10 @@ def test_an_actor_or_ray_itself_may_be_killed(tmp_path: Path) -> None:
     assert "Ray" in summary["interrupted"]
     assert 6 <= summary["outcomes"]["ok"] < summary["requested"]
     wait_for(lambda: not any(runs(pid) for pid in session(driver)), None, 10.0)
+
+
+def stored(folder: Path) -> int:
+    return sum(record.outcome is Outcome.OK for record in Store(folder / "store").scan())
 
 
 def child(process: subprocess.Popen[str]) -> int:

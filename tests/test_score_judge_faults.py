@@ -325,6 +325,8 @@ def test_a_key_that_no_header_can_hold_is_refused_unseen(store: Store, key: str)
 def test_connections_are_closed_where_the_service_refuses(
     store: Store, recwarn: pytest.WarningsRecorder
 ) -> None:
+    gc.collect()  # what other tests left behind
+    recwarn.clear()
     with OpenAIServer(error(402, "pay first")) as server:
         with pytest.raises(JudgeUnavailable):
             grade(store, chat_judge(server.base_url), judge_pairs(5), environ={})

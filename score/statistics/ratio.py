@@ -27,6 +27,8 @@ Bools = npt.NDArray[np.bool_]
 #: Values are said to be alike when they differ by less than this part of them.
 ALIKE = 1e-11
 _LARGEST = 1e150
+#: The smallest step between floats, to which no column can be too small.
+_SMALLEST = np.finfo(float).smallest_subnormal
 #: Multiplications up to which OpenBLAS takes one thread, and replicates below which parts of a
 #: product are not worth their calls.
 _ONE_THREAD = 2**18
@@ -133,7 +135,7 @@ def exact(sums: Floats, n_draws: int) -> Floats:
     """
     largest = np.abs(sums).max(axis=0, initial=0.0)
     _, exponent = np.frexp(largest * n_draws)
-    unit = np.ldexp(1.0, exponent - 53)
+    unit = np.maximum(np.ldexp(1.0, exponent - 53), _SMALLEST)
     rounded: Floats = np.rint(sums / unit) * unit
     return rounded
 
