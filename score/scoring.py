@@ -8,9 +8,7 @@ No model is called. A judge that was not asked yet leaves cells ``missing``; ``r
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ from cache.run import RunHeader
 from score.answers import Answer, run_answers
 from score.categories import category_columns
 from score.cider import cider
+from score.collector import collector_paused
 from score.frames import base_frame, errors_frame, items_frame, predictions_frame, scores_frame
 from score.grades import grades_of, run_verdicts, verdicts_frame
 from score.metrics import (
@@ -81,20 +80,7 @@ class _Run:
     columns: list[Column] = field(default_factory=list)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Records and answers hold no cycles, and there are so many of them that walking them over and
-    # over takes more than half of the time, and once, while they are there, still a twentieth.
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@_collector_paused()
+@collector_paused()
 def score(
     store: Store,
     items: Sequence[Item],

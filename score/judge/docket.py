@@ -29,12 +29,20 @@ class Case:
     request: Request
     """With sample index 0."""
     records: dict[int, Record] = field(default_factory=dict)
-    """By sample index: the newest that is known."""
+    """By sample index: the newest that is known. :meth:`heard` adds one."""
+    _decision: Verdict | JudgeFailure | Ask | None = None
+
+    def heard(self, sample: int, record: Record) -> None:
+        """Take in what is known of a sample index."""
+        self.records[sample] = record
+        self._decision = None
 
     @property
     def decision(self) -> Verdict | JudgeFailure | Ask:
         """Its verdict or lasting failure, or what to ask next."""
-        return decide(self.spec, self.records)
+        if self._decision is None:
+            self._decision = decide(self.spec, self.records)
+        return self._decision
 
     @property
     def result(self) -> Verdict | JudgeFailure:
@@ -94,5 +102,5 @@ class Docket:
             looked.update(wanted)
             for key, record in found.items():
                 case, sample = wanted[key]
-                case.records[sample] = record
+                case.heard(sample, record)
             cases = [wanted[key][0] for key in found]

@@ -20,6 +20,7 @@ import msgspec
 from cache.record import Record
 from cache.request import Request
 from cache.store import Store
+from score.collector import collector_paused, collector_spared
 from score.errors import JudgeUnavailable, ScoreError
 from score.judge.batch import BatchEngine
 from score.judge.batches import Batches
@@ -125,12 +126,14 @@ def grade(
         ScoreError: the terms do not fit the judge, or a batch has calls that would be made here.
     """
     start = time.monotonic()
-    docket = Docket(store, spec, pairs)
+    with collector_paused():
+        docket = Docket(store, spec, pairs)
     done = Graded(judge=spec.name, pairs=len(pairs), requests=len(docket.cases))
     done.cached = sum(not isinstance(case.decision, Ask) for case in docket.cases)
     grading = _Grading(store, spec, docket, done, terms, interruption or Interruption())
     try:
-        grading.run(environ, track, say)
+        with collector_spared():
+            grading.run(environ, track, say)
     except JudgeUnavailable as error:
         _sum_up(docket, done)
         raise JudgeUnavailable(
@@ -212,11 +215,11 @@ class _Grading:
         for record in track(answers, len(work), self.progress):
             if record.key in pending:
                 case, sample, _ = pending[record.key]
-                case.records[sample] = record
+                case.heard(sample, record)
             _count(self._done, record)
         for record in work.found:
             case, sample, _ = pending[record.key]
-            case.records[sample] = record
+            case.heard(sample, record)
         self._done.elsewhere += len(work.found)
         return self._is_stopped(engine, len(work))
 

@@ -72,6 +72,8 @@ def judge_request(spec: JudgeSpec, pair: Pair, sample: int = 0) -> Request:
 
 def resample(request: Request, sample: int) -> Request:
     """The same question once more: another sample index, and another seed where one is set."""
+    if sample == request.sample:
+        return request  # which knows its key
     seed = request.sampling.seed
     if seed is None:
         return msgspec.structs.replace(request, sample=sample)

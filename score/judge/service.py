@@ -37,6 +37,9 @@ from score.judge.work import Work
 if TYPE_CHECKING:
     import openai
 
+#: Time over which a round's first calls begin, at most.
+_SPREAD_S = 1.0
+
 
 def secret_of(spec: JudgeSpec, environ: Mapping[str, str]) -> str:
     """The judge's API key; empty where its server asks for none.
@@ -94,7 +97,7 @@ class ServiceEngine:
         """Yield records as their requests are answered; see :class:`JudgeEngine`."""
         shift = _Shift(work, Breaker(self._spec.concurrency))
         workers = {asyncio.create_task(self._work(shift))}
-        alone = True
+        alone, began = True, time.monotonic()
         try:
             while workers or shift.done:
                 await shift.news.wait()
@@ -102,7 +105,13 @@ class ServiceEngine:
                 if alone and not shift.breaker.cautious:
                     alone = False
                     more = min(self._spec.concurrency - 1, len(work))
-                    workers |= {asyncio.create_task(self._work(shift)) for _ in range(more)}
+                    # Spread over the time that one call took: what begins together ends together,
+                    # and then waits for its turn here.
+                    gap_s = min(time.monotonic() - began, _SPREAD_S) / max(more, 1)
+                    workers |= {
+                        asyncio.create_task(self._work(shift, number * gap_s))
+                        for number in range(more)
+                    }
                 if records := shift.collect():
                     yield records
                 for worker in [worker for worker in workers if worker.done()]:
@@ -122,8 +131,9 @@ class ServiceEngine:
         """Close the client's connections."""
         await self._client.close()
 
-    async def _work(self, shift: _Shift) -> None:
+    async def _work(self, shift: _Shift, after_s: float = 0.0) -> None:
         try:
+            await asyncio.sleep(after_s)
             while request := await shift.take():
                 start = time.monotonic()
                 said = await self._ask(request, shift.work)

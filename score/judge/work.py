@@ -16,6 +16,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from cache.record import Record, Usage
 from cache.request import Request
@@ -26,6 +27,8 @@ from score.judge.spec import JudgeSpec
 
 #: How old what is known of other processes' answers may be.
 LOOK_EVERY_S = 2.0
+#: Requests that are looked up together.
+_AHEAD = 1_000
 
 
 class Budget:
@@ -104,7 +107,7 @@ class Work:
         requests: Iterable[Request],
         budget: Budget,
         keep: Callable[[Record], None],
-        elsewhere: Callable[[Request], Record | None] = lambda request: None,
+        elsewhere: Callable[[Iterable[Request]], Record | None] = lambda waiting: None,
     ) -> None:
         """Queue requests.
 
@@ -112,7 +115,8 @@ class Work:
             requests: In the order in which they are asked.
             budget: How many may be.
             keep: Makes an answer last.
-            elsewhere: The answer that another process got since the requests were looked up.
+            elsewhere: The answer to the first of these requests that another process got since they
+                were looked up.
         """
         self._waiting = deque(requests)
         self._budget = budget
@@ -130,7 +134,7 @@ class Work:
     def take(self) -> Request | None:
         """The next request; None where none waits, or there is no money for it as things stand."""
         while self._waiting and not self.closed.is_set():
-            if record := self._elsewhere(self._waiting[0]):
+            if record := self._elsewhere(self._waiting):
                 self._waiting.popleft()
                 self._note(record)
             elif self._budget.take(self._waiting[0]):
@@ -159,11 +163,16 @@ class Elsewhere:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked = time.monotonic()
+        self._missing: set[str] = set()
 
-    def __call__(self, request: Request) -> Record | None:
-        """The answer to a request that would be asked next."""
+    def __call__(self, waiting: Iterable[Request]) -> Record | None:
+        """The answer to the first of the requests that would be asked next."""
         if time.monotonic() - self._looked > LOOK_EVERY_S:
             self._store.refresh()
             self._looked = time.monotonic()
-        key = request.key()
-        return None if self._store.missing([key]) else self._store.get(key)
+            self._missing.clear()
+        key = next(iter(waiting)).key()
+        if key not in self._missing:
+            ahead = (request.key() for request in islice(waiting, _AHEAD))
+            self._missing = set(self._store.missing(ahead))
+        return None if key in self._missing else self._store.get(key)
