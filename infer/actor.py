@@ -22,16 +22,17 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from cache.errors import RecordError
 from cache.record import Outcome, Producer, Record, Response, Times
 from cache.store import Store
 from infer.card import ModelCard
 from infer.engine import Answer, create_engine
 from infer.errors import EngineDied, InferError
 from infer.ladder import Attempt, climb_down
-from infer.ledger import Turn
+from infer.ledger import Entry, Turn
 from infer.media.decode import Prepared
 from infer.plan import Planned
-from infer.turns import Turns
+from infer.together import Together
 
 T = TypeVar("T")
 
@@ -82,7 +83,6 @@ class EngineActor:
         self._ledger = ledger
         self._name = ray.get_runtime_context().get_actor_id()
         ray.get(ledger.starting.remote(self._name))
-        self._turns = Turns(ledger, self._name)
         self._gate = Gate(self._card.resources.concurrency)
         # As many answers may wait to be written down as the engine works on, so that an actor's
         # death costs no more than both.
@@ -90,6 +90,8 @@ class EngineActor:
         # A store belongs to one thread; its syncs must not hold up the engine's event loop.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._store = self._writer.submit(Store, Path(store_path)).result()
+        self._settle = Together(self._settle_all)
+        self._put = Together(self._put_all)
         self._producer = producer()
         self._engine = create_engine(self._card)
 
@@ -120,21 +122,22 @@ class EngineActor:
 
     async def _answer(self, planned: Planned, media: HasMedia) -> Done | None:
         async with self._gate.shared():
-            turn = await self._turns.begin(planned.key)
+            turn = await self._begin(planned.key)
             record, new = await self._take(turn, planned, media)
         if turn is Turn.ALONE:
             async with self._gate.alone():
-                turn = await self._turns.begin(planned.key, alone=True)
+                turn = await self._begin(planned.key, alone=True)
                 record, new = await self._take(turn, planned, media)
         if record is None:
             return None
         # While this one is written down, the engine works on the next.
         if new:
             try:
-                await self._in_store(self._store.put, record)
+                if fault := await self._put(record):
+                    raise fault
             finally:
                 self._unwritten.release()
-            await self._turns.end(planned.key)
+            await self._end(planned.key)
         return _done(record)
 
     async def _take(
@@ -187,7 +190,7 @@ class EngineActor:
             logging.getLogger(__name__).error("the engine died: %s", error)
             os._exit(1)  # the ledger counts what was with it; Ray starts another
         except InferError as error:  # it would meet any other request, too
-            await self._turns.end(planned.key, answered=False)
+            await self._end(planned.key, answered=False)
             await self._ledger.halt.remote(type(error).__name__, str(error))
             return None
         except Exception as error:  # one request's failure must not end the job; it is recorded
@@ -198,6 +201,32 @@ class EngineActor:
     async def _attempt(self, planned: Planned, prepared: Prepared) -> Attempt:
         limit_s = self._card.resources.decode_timeout_s
         return await climb_down(self._engine, planned, prepared, limit_s)
+
+    async def _begin(self, key: str, *, alone: bool = False) -> Turn:
+        return await self._settle(Entry(key, begins=True, flag=alone))
+
+    async def _end(self, key: str, *, answered: bool = True) -> None:
+        await self._settle(Entry(key, begins=False, flag=answered))
+
+    async def _settle_all(self, entries: list[Entry]) -> list[Turn]:
+        turns: list[Turn] = await self._ledger.settle.remote(self._name, entries)
+        return turns
+
+    async def _put_all(self, records: list[Record]) -> list[RecordError | None]:
+        """Make records durable; return what is wrong with one."""
+
+        def put() -> list[RecordError | None]:
+            faults: list[RecordError | None] = []
+            for record in records:
+                try:
+                    self._store.put(record, sync=False)
+                    faults.append(None)
+                except RecordError as error:
+                    faults.append(error)
+            self._store.flush()
+            return faults
+
+        return await self._in_store(put)
 
     async def _in_store(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments)

@@ -43,12 +43,15 @@ def run_pipeline(
         RayLost: Ray ended.
     """
     import ray
+    from ray.data import TaskPoolStrategy
 
     rows = [{"group": _encode(group)} for group in groups(planned)]
     prepared = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
         _prepare,
         fn_kwargs={"timeout_s": card.resources.decode_timeout_s},
         num_cpus=decode_cpus(),
+        # A size of its own: else Ray may decode inside of the engine's process.
+        compute=TaskPoolStrategy(size=max(len(rows), card.resources.actors + 1)),
     )
     del rows
     yield from answer_rows(prepared, EngineActor, card, store_path, ledger)

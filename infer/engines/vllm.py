@@ -83,9 +83,8 @@ class VllmEngine:
         final: Any = None
         try:
             prompt = await self._render(chat)
-            async for output in self._engine.generate(
-                prompt, sampling, number, lora_request=adapter
-            ):
+            outputs = self._engine.generate(prompt, sampling, number, lora_request=adapter)
+            async for output in outputs:  # the final one alone
                 final = output
         except (VLLMValidationError, ValueError) as error:
             if not _is_overflow(str(error)):
@@ -235,6 +234,7 @@ def _snapshot(source: Source, folders: list[str]) -> Path:
 
 def _sampling(request: Request, defaults: dict[str, Any]) -> Any:
     from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
 
     asked = request.sampling
     given = {
@@ -247,7 +247,8 @@ def _sampling(request: Request, defaults: dict[str, Any]) -> Any:
     return SamplingParams(
         **{"max_tokens": None}
         | defaults
-        | {name: value for name, value in given.items() if value is not None}
+        | {name: value for name, value in given.items() if value is not None},
+        output_kind=RequestOutputKind.FINAL_ONLY,
     )
 
 
