@@ -30,7 +30,7 @@ from cache.record import Record
 from cache.request import Media, Message, Request, Text
 from cache.store import Store
 from infer.card import ModelCard
-from infer.errors import PlanError
+from infer.errors import ModalityAbsent, PlanError
 from infer.plan import Planned, absent_message, make_message, make_parts, make_request, media_files
 
 Parts = tuple[Text | Media, ...]
@@ -137,7 +137,8 @@ def make_dialogues(
         card: The model, with the settings of this run.
         store: Keeps the media files' digests.
         samples: Conversations to have with each dialogue.
-        skip_absent: Where media are not there, end the dialogue before the turn that needs them.
+        skip_absent: Where media are not there, or have nothing of the card's modality, end the
+            dialogue before the turn that needs them.
 
     Raises:
         PlanError: media are not there.
@@ -150,7 +151,7 @@ def make_dialogues(
         chains.setdefault(_first(prompt), []).append(prompt)
     dialogues: list[Dialogue] = []
     for chain in chains.values():
-        whole = _upto_absent(chain, card, absent)
+        whole = _upto_absent(chain, card, absent, skip_absent=skip_absent)
         if whole:
             dialogues += _dialogues(whole, forced, card, store, samples)
     if absent and not skip_absent:
@@ -197,15 +198,22 @@ def _first(prompt: Prompt) -> str:
     return next((part.item for part in parts if isinstance(part, EarlierAnswer)), prompt.items[0])
 
 
-def _upto_absent(chain: list[Prompt], card: ModelCard, absent: dict[Path, None]) -> list[Prompt]:
+def _upto_absent(
+    chain: list[Prompt], card: ModelCard, absent: dict[Path, None], *, skip_absent: bool
+) -> list[Prompt]:
+    """Return the turns before the first that lacks media; note everything that is lacked."""
+    upto = len(chain)
     for number, prompt in enumerate(chain):
-        gone = [path for path in media_files(prompt, card) if not path.is_file()]
+        try:
+            gone = [path for path in media_files(prompt, card) if not path.is_file()]
+        except ModalityAbsent as error:
+            if not skip_absent:
+                raise
+            gone = [error.clip]
         if gone:
-            for later in chain[number:]:
-                files = media_files(later, card)
-                absent.update(dict.fromkeys(path for path in files if not path.is_file()))
-            return chain[:number]
-    return chain
+            upto = min(upto, number)
+            absent.update(dict.fromkeys(gone))
+    return chain[:upto]
 
 
 def _dialogues(

@@ -41,6 +41,24 @@ def stand(card: ModelCard, environ: Mapping[str, str]) -> Stand:
     return Stand(weights=weights, lacks=tuple(dict.fromkeys(lacks)))
 
 
+def require_here(card: ModelCard, environ: Mapping[str, str]) -> None:
+    """Check, before Ray starts, what an engine would miss on this machine.
+
+    On a cluster that is joined, its nodes have an environment of their own.
+
+    Raises:
+        CardError: an address or an interpreter that is none.
+        FeatureMissing: an API key or a worker's environment is not there.
+    """
+    if environ.get("RAY_ADDRESS"):
+        return
+    card.service.address(environ)
+    card.service.secret(card.name, environ)
+    if card.engine == "worker":
+        card.worker.interpreter(card.name, environ)
+        card.worker.folders(card.name, environ)
+
+
 def _packages(card: ModelCard) -> Iterator[str]:
     for package, extra in needed_packages(card).items():
         if not is_installed(package):

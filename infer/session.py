@@ -5,6 +5,7 @@ Requests are asked as a plan has them; of dialogues, their turns are the request
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from infer.dialogue_run import DialogueRun
 from infer.driver import Header
 from infer.estimate import Estimate, estimate
 from infer.job import Job, Signals
+from infer.needs import require_here
 from infer.plan import Plan, Planned, Shard, pending
 from infer.progress import Rates, follow
 
@@ -157,6 +159,7 @@ def _ask(
 ) -> None:
     """Ask the requests; say in the summary how fast that was and why it ended early."""
     store, card, run = session.store, session.card, session.header.name
+    require_here(card, os.environ)
     ledger = _ledger_path(store.path, run, session.shard)
     header = Header(
         card=card,

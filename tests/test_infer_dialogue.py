@@ -21,7 +21,7 @@ from infer.card import InDialogues, ModelCard, Verified, load_card
 from infer.converse import side_by_side
 from infer.dialogue import Cut, Dialogue, look_up, make_dialogues
 from infer.dialogue_run import DialogueRun
-from infer.errors import PlanError
+from infer.errors import ModalityAbsent, PlanError
 from infer.plan import WHOLE, Planned, Shard
 from infer.run import Choice, infer
 from tests.trees import assistant_folder, turn
@@ -231,6 +231,21 @@ def test_a_clip_that_is_not_there_is_an_error_or_the_end_of_its_dialogue(store, 
         ["assistant/cake-seg1"], ["assistant/x"]
     ]  # fmt: skip
     assert plan.absent == (folder / "cake-seg2.mp4",)
+
+
+def test_a_clip_that_has_nothing_of_the_modality_is_an_error_or_the_end_of_its_dialogue(
+    store, tmp_path
+):
+    folder = assistant_folder(tmp_path / "data", *(turn("cake", n) for n in (1, 2)))
+    items, prompts = load(folder)
+    captions = replace(CARD, modality="captions")
+
+    with pytest.raises(ModalityAbsent, match="--skip-absent-media"):
+        make_dialogues(prompts, items, captions, store)
+    plan = make_dialogues(prompts, items, captions, store, skip_absent=True)
+
+    assert not plan.dialogues
+    assert {path.name for path in plan.absent} == {"cake-seg1.mp4"}
 
 
 def test_samples_are_conversations_of_their_own(store):

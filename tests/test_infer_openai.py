@@ -525,6 +525,14 @@ def test_a_run_asks_the_server_once_for_everything_and_keeps_no_key(tmp_path: Pa
     assert SECRET.encode() not in bytes_of(tmp_path)
 
 
+def test_a_run_whose_key_is_not_set_ends_before_ray_starts(tmp_path: Path) -> None:
+    card = write_card(tmp_path / "card.toml", make_card("openai", "http://localhost:1/v1"))
+
+    infer(tmp_path / "store", card, "--task", "choice", "--limit", "5", expect=3, key="")
+
+    assert not (tmp_path / "store" / "attempts").exists()  # the job's ledger
+
+
 @pytest.mark.slow
 def test_a_run_with_a_wrong_key_ends_early_and_leaves_everything_pending(tmp_path: Path) -> None:
     with OpenAIServer(error(401, f"Incorrect API key provided: {SECRET}")) as server:
