@@ -67,6 +67,7 @@ class Infer(Job, frozen=True, kw_only=True, forbid_unknown_fields=True):
     samples: _Count = 1
     limit: _Count | None = None
     prompts: str = ""
+    teacher_forcing: bool = False
     skip_absent_media: bool = False
     trust_remote_code: bool = False
     copy_data: bool = False
@@ -144,7 +145,13 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def run_name(chain: Chain, infer: Infer) -> str:
     """Name of the run that a stage makes."""
-    changed = Ablation(infer.frames, infer.fps, infer.size, infer.modality or None)
+    changed = Ablation(
+        infer.frames,
+        infer.fps,
+        infer.size,
+        infer.modality or None,
+        teacher_forcing=infer.teacher_forcing,
+    )
     choice = Choice(chain.benchmark, samples=infer.samples, ablation=changed)
     return infer.run or choice.run_name(load_card(infer.model).name)
 

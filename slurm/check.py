@@ -10,6 +10,7 @@ import msgspec
 from click import Context
 
 from bench import registry
+from bench.item import TaskType
 from cache.errors import StoreError
 from cache.runs import check_run_name
 from infer.card import ModelCard, check_trust, load_card
@@ -191,6 +192,12 @@ def _check_infer(chain: Chain, infer: Infer, card: ModelCard) -> None:
         offered = ", ".join(registry.get(chain.benchmark).offered)
         raise ChainError(
             f"infer.tasks: {chain.benchmark} has no {', '.join(sorted(unknown))}; it has {offered}"
+        )
+    tasks = infer.tasks or registry.get(chain.benchmark).tasks
+    if infer.teacher_forcing and TaskType.ASSISTANT not in tasks:
+        raise ChainError(
+            f"infer.teacher_forcing: it is for dialogues; this asks {chain.benchmark} for "
+            f"{', '.join(tasks)}"
         )
     asked, given = card.resources.gpus * card.resources.actors, gpus_of(infer, card) * infer.nodes
     if asked > given:

@@ -97,6 +97,7 @@ def _infer(chain: Chain, infer: Infer) -> Stage:
             *_given("--samples", infer.samples if infer.samples > 1 else None),
             *_given("--limit", infer.limit),
             *_given("--prompts", infer.prompts),
+            *(["--teacher-forcing"] if infer.teacher_forcing else []),
             *(["--skip-absent-media"] if infer.skip_absent_media else []),
             *(["--trust-remote-code"] if infer.trust_remote_code else []),
         ],
@@ -167,6 +168,8 @@ def _report(chain: Chain, after: tuple[str, ...]) -> Stage:
     folder, report = chain.folder / "report", chain.report
     judge = report.judge or (load_spec(chain.judge[-1].name).name if chain.judge else "")
     own: Settings = {
+        "DATA": chain.data,
+        "STORE": chain.store,
         "OUT": chain.out,
         "PAPER": report.paper,
         "FORMATS": list(report.formats),

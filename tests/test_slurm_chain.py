@@ -77,6 +77,10 @@ def test_the_least_that_a_chain_says(tmp_path: Path) -> None:
         ('[[infer]]\nmodel = "nope"\n', "no model 'nope'"),
         ('[[infer]]\nmodel = "captions"\nshards = 0\n', "infer[1].shards: Expected `int` >= 1"),
         ('[[infer]]\nmodel = "captions"\ntasks = ["poem"]\n', "demo has no poem; it has summary"),
+        (
+            '[[infer]]\nmodel = "captions"\nteacher_forcing = true\n',
+            "it is for dialogues; this asks",
+        ),
         ('[[infer]]\nmodel = "captions"\ncpus = 1\n', "infer.cpus: model 'captions' asks for"),
         ('[[infer]]\nmodel = "captions"\ncopy_data = true\n', "there is no data to copy"),
         ('[[judge]]\nname = "nope"\n', "no judge 'nope'"),
@@ -135,6 +139,14 @@ def test_more_gpus_than_the_jobs_get_are_refused_with_both_numbers(tmp_path: Pat
     assert stages(tmp_path, text)["infer demo-chance"].options["gres"] == "gpu:4"
     across = stages(tmp_path, text + "nodes = 2\n")["infer demo-chance"]
     assert (across.script, across.options["gres"]) == ("infer-multinode.sbatch", "gpu:2")
+
+
+def test_teacher_forcing_is_another_run(tmp_path: Path) -> None:
+    dialogues = LEAST.replace('"demo"', '"demo-assistant"')
+    found = stages(tmp_path, dialogues + "teacher_forcing = true\n")
+    [name] = [name for name in found if name.startswith("infer")]
+    assert name != "infer demo-assistant-chance"
+    assert "--teacher-forcing" in found[name].settings["OPTIONS"]
 
 
 def test_each_stage_waits_for_what_it_needs(tmp_path: Path) -> None:

@@ -408,6 +408,7 @@ def test_the_whole_chain_with_a_shard_that_is_broken_at_first(
     check(found, undisturbed)
     assert rows(found.path.parent / "scores")
     assert list((found.path.parent / "scores" / "tables").glob("*.csv"))
+    assert (found.path.parent / "scores" / "report" / "index.html").is_file()
 
 
 def test_one_ray_cluster_over_two_nodes_spreads_the_work_and_says_so(

@@ -160,6 +160,7 @@ def test_each_option_of_srun_and_ray_exists(slurm_conf: dict[str, str]) -> None:
         ("judge.sbatch", "judge"),
         ("score.sbatch", "score"),
         ("report.sbatch", "tables"),
+        ("report.sbatch", "report"),
     ],
 )
 def test_each_option_of_a_script_exists_in_rejudge(script: str, command: str) -> None:
