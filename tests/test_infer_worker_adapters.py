@@ -74,6 +74,31 @@ def ask(tmp_path: Path) -> AskFor:
 
 
 @pytest.fixture
+def dialogue(tmp_path: Path) -> Ask:
+    """A dialogue's second turn: an example, two clips and the first answer."""
+    shown = [
+        Frames(PIXELS[:2], TIMES_S[:2]),
+        Frames(PIXELS, TIMES_S),
+        Frames(PIXELS[:1], TIMES_S[:1]),
+    ]
+    heard = [Sound(SAMPLES, 16_000), Sound(SAMPLES[:16_000], 16_000)]
+    video, audio = (Media(kind=kind, sha256="a" * 64) for kind in ("video", "audio"))
+    turns = [
+        ("system", [Text(text="Watch.")]),
+        ("user", [Text(text="An example:"), video, Text(text="Now:"), video, audio]),
+        ("assistant", [Text(text="Cut it here.")]),
+        ("user", [video, audio]),
+    ]
+    request = Request(
+        engine="worker",
+        model="m",
+        messages=tuple(Message(role=role, parts=tuple(parts)) for role, parts in turns),  # type: ignore[arg-type]
+    )
+    media = (shown[0], shown[1], heard[0], shown[2], heard[1])
+    return Ask(write_ask(request, make_chat(request, Prepared(media)), 0, tmp_path))
+
+
+@pytest.fixture
 def card(tmp_path: Path) -> Callable[[str], Card]:
     """The bundled card of a model, its weights in a folder."""
 
@@ -404,6 +429,25 @@ def test_vita_without_video_or_sound_gets_the_stand_ins_of_its_demo(
     assert silent[0]["temperature"] is None
 
 
+@pytest.mark.usefixtures("vita")
+def test_vita_is_given_a_dialogue_turn_by_turn(
+    dialogue: Ask, card: Callable[[str], Card], calls: Calls
+) -> None:
+    [reply] = vita_1_5.load(card("vita-1.5")).generate([dialogue])
+
+    assert calls["messages"] == [
+        ("user", f"Watch.\nAn example:{'<image>' * 2}\nNow:{'<image>' * 5}\n<sound>"),
+        ("bot", "Cut it here."),
+        ("user", "<image>\n<sound>"),
+        ("bot", None),
+    ]
+    given = calls["generate"]
+    assert given["images"].shape == (8, 3, 448, 448)
+    assert given["audios"]["audios"].shape == (2, 248, 80)
+    assert given["audios"]["lengths_for_llm"].tolist() == [31, 31]
+    assert reply["outcome"] == "ok"
+
+
 def test_vita_refuses_a_prompt_that_its_code_would_cut(
     ask: AskFor, card: Callable[[str], Card], vita: Any, calls: Calls
 ) -> None:
@@ -692,6 +736,21 @@ def test_baichuan_is_given_the_very_frames_and_the_sound_between_its_tags(
     assert given["repetition_penalty"] == 1.05
     assert (reply["text"], reply["outcome"]) == ("50 tokens", "truncated")
     assert (reply["input_tokens"], reply["output_tokens"]) == (12, 50)
+
+
+@pytest.mark.usefixtures("baichuan")
+def test_baichuan_is_given_a_dialogue_turn_by_turn(
+    dialogue: Ask, card: Callable[[str], Card], calls: Calls
+) -> None:
+    baichuan_omni_1_5.load(card("baichuan-omni-1.5")).generate([dialogue])
+
+    said = re.sub(r"<video_start_baichuan>.*?<video_end_baichuan>", "V", calls["prompt"])
+    said = re.sub(r"<audio_start_baichuan>.*?<audio_end_baichuan>", "A", said)
+    assert said == "<B_SYS>Watch.<C_Q>An example:VNow:VA<C_A>Cut it here.<C_Q>VA<C_A>"
+    shown = [PIXELS[:2], PIXELS, PIXELS[:1]]
+    assert calls["model"].config.video_config.max_frame_num == 5
+    assert np.array_equal(calls["shown"][:5], np.concatenate(shown)[:5])
+    assert [len(one) for one in calls["heard"]] == [40_000, 16_000]
 
 
 @pytest.mark.usefixtures("baichuan")

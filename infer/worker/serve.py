@@ -139,6 +139,27 @@ class Ask:
         """(role, pieces) of each message; a piece is str, Video, Sound or File."""
 
     @property
+    def dialogue(self) -> list[tuple[str, list[Any]]]:
+        """(role, pieces) of what user and assistant say by turns, the system message left out."""
+        found: list[tuple[str, list[Any]]] = []
+        for role, pieces in self.turns:
+            if found and found[-1][0] == role:
+                found[-1][1].extend(pieces)
+            elif role != "system":
+                found.append((role, list(pieces)))
+        return found
+
+    @property
+    def videos(self) -> list[Any]:
+        """The frames of each of the request's videos."""
+        return self._all(Video)
+
+    @property
+    def sounds(self) -> list[Any]:
+        """Each of the request's sounds."""
+        return self._all(Sound)
+
+    @property
     def system(self) -> str:
         """The system message, empty where there is none."""
         return self._text("system")
@@ -188,8 +209,11 @@ class Ask:
         found = [pieces for turn_role, pieces in self.turns if turn_role == role]
         return "".join(piece for pieces in found for piece in pieces if isinstance(piece, str))
 
+    def _all(self, kind: type) -> list[Any]:
+        return [piece for _, pieces in self.turns for piece in pieces if isinstance(piece, kind)]
+
     def _only(self, kind: type, name: str) -> Any:
-        found = [piece for _, pieces in self.turns for piece in pieces if isinstance(piece, kind)]
+        found = self._all(kind)
         if len(found) > 1:
             raise ValueError(f"this adapter takes one {name}, found {len(found)}")
         return found[0] if found else None

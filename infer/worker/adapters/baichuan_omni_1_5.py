@@ -8,7 +8,8 @@ What the interface brings with it:
 
 * A video may be a run of pictures, each between ``<videoframe_start_omni>`` tags: so the model sees
   the very frames of the request. The processor keeps ``video_config.max_frame_num`` of them; here
-  that is as many as the request has. It drops what is written between pictures, their times too.
+  that is as many as the longest of the request has. It drops what is written between pictures, and
+  so their times.
 * Sound is cut into windows of 30 s, or at 30 s where ``split_overlap`` is negative; here never.
 * The processor prints what fails and then fails an assertion: the reason is in the last lines that
   the worker printed.
@@ -16,13 +17,16 @@ What the interface brings with it:
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infer.worker.serve import Ask, Card
 
+_ROLES = {"user": "<C_Q>", "assistant": "<C_A>"}
 _STOPS = ["<audiogen_start_baichuan>", "<|endoftext|>"]
 
 
@@ -96,14 +100,16 @@ class BaichuanOmni:
         return moved
 
     def _prompt(self, ask: Ask) -> str:
-        parts = [f"<B_SYS>{ask.system}" if ask.system else "", "<C_Q>"]
-        if ask.video is not None:
-            self._model.config.video_config.max_frame_num = len(ask.video.pixels)
-            parts += ["<video_start_baichuan>", *_pictures(ask), "<video_end_baichuan>"]
-        if ask.sound is not None:
-            path = json.dumps({"path": ask.sound.wav()})
-            parts.append(f"<audio_start_baichuan>{path}<audio_end_baichuan>")
-        return "".join([*parts, ask.question, "<C_A>"])
+        self._model.config.video_config.max_frame_num = max(
+            (len(video.pixels) for video in ask.videos), default=1
+        )
+        files = itertools.count()
+        parts = [f"<B_SYS>{ask.system}" if ask.system else ""]
+        for role, pieces in ask.dialogue:
+            parts.append(_ROLES[role])
+            for piece in pieces:
+                parts += [piece] if isinstance(piece, str) else _media(piece, ask.folder, files)
+        return "".join([*parts, _ROLES["assistant"]])
 
 
 def load(card: Card) -> BaichuanOmni:
@@ -111,13 +117,16 @@ def load(card: Card) -> BaichuanOmni:
     return BaichuanOmni(card)
 
 
-def _pictures(ask: Ask) -> list[str]:
+def _media(piece: Any, folder: str, files: Iterator[int]) -> list[str]:
     from PIL import Image
 
+    if hasattr(piece, "wav"):
+        sound = json.dumps({"path": piece.wav()})
+        return [f"<audio_start_baichuan>{sound}<audio_end_baichuan>"]
     tags = []
-    for number, frame in enumerate(ask.video.pixels):
-        path = Path(ask.folder) / f"{number}.png"
+    for frame in piece.pixels:
+        path = Path(folder) / f"{next(files)}.png"
         Image.fromarray(frame).save(path)
         local = json.dumps({"local": str(path)})
         tags.append(f"<videoframe_start_omni>{local}<videoframe_end_omni>")
-    return tags
+    return ["<video_start_baichuan>", *tags, "<video_end_baichuan>"]

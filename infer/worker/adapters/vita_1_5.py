@@ -10,6 +10,8 @@ What the interface brings with it:
 * The checkpoint's ``config.json`` names folders of the vision tower and the audio encoder: both
   have to be there.
 * The model starts its answers with a sign for what it took the input to be (☞, ☟, ☜). It is kept.
+* The system message stands before the first question, and a turn's sounds behind its words, as in
+  the demo. Several sounds are padded to the longest, as the package does for a batch.
 * The package cuts a prompt that is too long at its end, and the question with it. So tokens are
   counted here: ``settings.tokens_per_frame`` for a frame, and what the audio processor says.
 """
@@ -60,7 +62,7 @@ class Vita:
         pictures, n_frames = self._frames(ask)
         sound, n_sound = self._sound(ask)
         ids, stop = self._prompt(ask, n_frames)
-        marks = n_frames + (ask.sound is not None)
+        marks = n_frames + len(ask.sounds)
         n_input = ids.shape[1] - marks + n_frames * self._tokens_per_frame + n_sound
         limit = self._limit()
         if limit is not None and n_input > limit:
@@ -94,15 +96,21 @@ class Vita:
         from vita.conversation import SeparatorStyle, conv_templates
         from vita.util.mm_utils import tokenizer_image_audio_token, tokenizer_image_token
 
-        question = f"{ask.system}\n{ask.question}" if ask.system else ask.question
-        text = DEFAULT_IMAGE_TOKEN * n_frames + "\n" + question if n_frames else question
-        if ask.sound is not None:
-            text += DEFAULT_AUDIO_TOKEN
         chat = conv_templates[_TEMPLATE].copy()
-        chat.append_message(chat.roles[0], text)
+        before = f"{ask.system}\n" if ask.system else ""
+        for role, pieces in ask.dialogue:
+            text, sounds = "", ""
+            for piece in pieces:
+                if isinstance(piece, str):
+                    text, before = text + before + piece, ""
+                elif hasattr(piece, "wav"):
+                    sounds += DEFAULT_AUDIO_TOKEN
+                else:
+                    text += DEFAULT_IMAGE_TOKEN * len(piece.pixels) + "\n"
+            chat.append_message(chat.roles[role == "assistant"], text + sounds)
         chat.append_message(chat.roles[1], None)
         rendered = chat.get_prompt("video" if n_frames else "lang")
-        tokenize = tokenizer_image_token if ask.sound is None else tokenizer_image_audio_token
+        tokenize = tokenizer_image_audio_token if ask.sounds else tokenizer_image_token
         ids = tokenize(rendered, self._tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
         stop = chat.sep2 if chat.sep_style == SeparatorStyle.TWO else chat.sep
         return ids.unsqueeze(0).to(self._model.device), stop
@@ -110,11 +118,12 @@ class Vita:
     def _frames(self, ask: Ask) -> tuple[Any, int]:
         import torch
 
-        if ask.video is None:  # the model looks at pictures in any case
+        if not ask.videos:  # the model looks at pictures in any case
             nothing = torch.zeros((1, 3, 448, 448), dtype=self._model.dtype)
             return nothing.to(self._model.device), 0
         squared = getattr(self._model.config, "image_aspect_ratio", None) == "pad"
-        pictures = [self._picture(frame, squared=squared) for frame in ask.video.pixels]
+        frames = [frame for video in ask.videos for frame in video.pixels]
+        pictures = [self._picture(frame, squared=squared) for frame in frames]
         stacked = torch.stack(pictures).to(device=self._model.device, dtype=torch.float16)
         return stacked, len(pictures)
 
@@ -133,17 +142,17 @@ class Vita:
     def _sound(self, ask: Ask) -> tuple[dict[str, Any], int]:
         import torch
 
-        if ask.sound is None:  # the model hears something in any case: no sound, 60 tokens long
-            features, n_tokens = torch.zeros(400, 80), 60
-        else:
-            features, n_tokens = self._sounds.process(ask.sound.wav())
+        heard = [self._sounds.process(sound.wav()) for sound in ask.sounds]
+        # The model hears something in any case: no sound, 60 tokens long.
+        features, n_tokens = zip(*(heard or [(torch.zeros(400, 80), 60)]), strict=True)
         device = self._model.device
-        lengths = torch.tensor([features.shape[0]])
+        padded = torch.nn.utils.rnn.pad_sequence(features, batch_first=True)
+        lengths = torch.tensor([one.shape[0] for one in features])
         return {
-            "audios": features.unsqueeze(0).to(device=device, dtype=torch.float16),
+            "audios": padded.to(device=device, dtype=torch.float16),
             "lengths": lengths.to(device=device, dtype=torch.float16),
-            "lengths_for_llm": torch.tensor([n_tokens]).to(device),
-        }, 0 if ask.sound is None else n_tokens
+            "lengths_for_llm": torch.tensor(n_tokens).to(device),
+        }, sum(n_tokens) if heard else 0
 
     def _limit(self) -> int | None:
         config = self._model.config
