@@ -95,6 +95,18 @@ def write_run(root: Path, header: RunHeader, lines: Iterable[RunLine]) -> None:
         raise StoreUnavailable(f"{root}: run {header.name!r} cannot be written: {error}") from error
 
 
+def check_run(root: Path, header: RunHeader) -> None:
+    """Check whether :func:`write_run` would take a header, and write nothing.
+
+    Raises:
+        StoreError: the name cannot be a run's.
+        RunConflict: the name is taken by a run with another header.
+    """
+    check_run_name(header.name)
+    if header.name in list_runs(root):
+        refuse_other(read_run(root, header.name).header, _as_read(header))
+
+
 def _as_read(header: RunHeader) -> RunHeader:
     # A tuple in the settings comes back as a list: both are one header.
     try:

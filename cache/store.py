@@ -31,7 +31,7 @@ from cache.part import PART_BYTES, Part
 from cache.reader import Reader
 from cache.record import Outcome, Record
 from cache.run import Run, RunHeader, RunLine
-from cache.runs import list_runs, read_run, write_run
+from cache.runs import check_run, list_runs, read_run, write_run
 from cache.seal import adopt, seal_part
 
 if TYPE_CHECKING:
@@ -269,6 +269,15 @@ class Store:
             return read_run(self.path, name)
         except OSError as error:
             raise StoreUnavailable(f"{self.path}: run {name!r} cannot be read: {error}") from error
+
+    def check_run(self, header: RunHeader) -> None:
+        """Check whether :meth:`write_run` would take a header, and write nothing.
+
+        Raises:
+            StoreError: the name cannot be a run's.
+            RunConflict: the name is taken by a run with another header.
+        """
+        check_run(self.path, header)
 
     def write_run(self, header: RunHeader, lines: Iterable[RunLine]) -> None:
         """Write a run, or add to one of the same header; a line replaces an older one of its item.

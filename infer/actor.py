@@ -40,9 +40,9 @@ _encode = msgspec.json.Encoder().encode
 decode_group = msgspec.json.Decoder(list[Planned]).decode
 #: How long the ledger may take to hear that an engine closed.
 _CLOSED_S = 5.0
-_DIED_TWICE = (
-    "the engine's process ended twice while it worked on this request, the second time on this "
-    "request alone; it is asked again by the next run"
+_DEADLY = (
+    "the engine's process, or the whole job, ended again and again while it worked on this "
+    "request, the last time on this request alone; it is asked again by the next run"
 )
 
 
@@ -55,6 +55,8 @@ class Done:
     error: str
     decode_s: float
     answer_s: float
+    at_s: float
+    """When it was answered, in seconds since the epoch."""
     input_tokens: int
     output_tokens: int
     node: str
@@ -134,7 +136,9 @@ class EngineActor:
         if new:
             try:
                 if fault := await self._put(record):
-                    raise fault
+                    record = _unstorable(record, fault)
+                    if fault := await self._put(record):
+                        raise fault
             finally:
                 self._unwritten.release()
             await self._end(planned.key)
@@ -160,7 +164,7 @@ class EngineActor:
         began = time.perf_counter()
         prepared = media.prepared()
         if turn is Turn.GIVE_UP:
-            said = Answer(Outcome.INFRA_ERROR, Response(error=_DIED_TWICE))
+            said = Answer(Outcome.INFRA_ERROR, Response(error=_DEADLY))
             attempt: Attempt | None = Attempt(said, prepared.effective)
         elif prepared.error:
             said = Answer(Outcome.DECODE_ERROR, Response(error=prepared.error))
@@ -274,6 +278,19 @@ class _Loaded:
         return self._prepared
 
 
+def _unstorable(record: Record, fault: RecordError) -> Record:
+    """What is stored in the place of an answer that cannot be: one request's failure."""
+    return Record(
+        key=record.key,
+        request=record.request,
+        outcome=Outcome.INFRA_ERROR,
+        response=Response(error=f"the answer cannot be stored: {fault}"),
+        times=record.times,
+        producer=record.producer,
+        created=record.created,
+    )
+
+
 def _done(record: Record) -> Done:
     return Done(
         key=record.key,
@@ -281,6 +298,7 @@ def _done(record: Record) -> Done:
         error=record.response.error,
         decode_s=record.times.decode_s or 0.0,
         answer_s=record.times.answer_s or 0.0,
+        at_s=time.time(),
         input_tokens=record.usage.input_tokens or 0,
         output_tokens=record.usage.output_tokens or 0,
         node=record.producer.host,

@@ -25,31 +25,30 @@ _NOT_YET = Text(text="")
 class DialogueRun:
     """The dialogues of a shard, and how far they are."""
 
-    def __init__(
-        self, plan: Dialogues, header: RunHeader, store: Store, shard: Shard, *, write: bool
-    ) -> None:
-        """Walk along the stored answers, and write down which requests they lead to.
+    def __init__(self, plan: Dialogues, header: RunHeader, store: Store, shard: Shard) -> None:
+        """Walk along the stored answers.
 
         Args:
             plan: All dialogues.
             header: The run's.
             store: Answers, and the place of the run's lines.
             shard: The dialogues that are meant.
-            write: Whether anything may be written.
         """
         self._store, self._header = store, header
         self._dialogues = [one for one in plan.dialogues if shard.holds(one.planned(0, ()).key)]
         self._new: list[RunLine] = []
         self._wrote = time.monotonic()
         self.talks: list[Talk] = []
-        self.look_up(write=write)
+        self.look_up()
 
-    def look_up(self, *, write: bool = True) -> None:
+    def look_up(self) -> None:
         """Walk along the stored answers once more."""
         self.talks = look_up(self._dialogues, self._store)
-        if write:
-            self._store.write_run(self._header, _lines(self.talks))
-            self._new.clear()
+
+    def write(self) -> None:
+        """Write the run's lines as they are known."""
+        self._store.write_run(self._header, _lines(self.talks))
+        self._new.clear()
 
     @property
     def turns(self) -> int:

@@ -76,7 +76,11 @@ def main() -> None:
     events = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # Ray prints to stdout, which is for events here
     lines = iter(sys.stdin.buffer)
-    header = msgspec.json.decode(next(lines), type=Header)
+    try:
+        header = msgspec.json.decode(next(lines), type=Header)
+    except msgspec.MsgspecError as error:  # else it would look as if Ray were lost
+        _write(events, Event(ended=_ended(InferError(f"the job cannot be read: {error}"))))
+        os._exit(1)
     decode = msgspec.json.Decoder(Talk if header.dialogues else Planned).decode
     ended = work(header, (decode(line) for line in lines), control, events)
     _write(events, Event(ended=ended))

@@ -3,7 +3,7 @@
     begin(key) ─► ask      go on
                   alone    it was with an engine that died: come back when nothing else is running
                   stored   it was answered in this job: look into the store
-                  give_up  two engines died with it, the second of it alone
+                  give_up  engines died with it again and again, at last of it alone
                   stop     ask nothing more
     end(key)
 
@@ -28,6 +28,8 @@ from typing import NamedTuple
 RESTARTS = 5
 #: Engines that may die with a request before it counts as failed.
 DEATHS = 2
+#: The same, where jobs that ended as a whole are among them: those may have been killed.
+DEATHS_OF_JOBS = 3
 
 _LINE = re.compile(rb"([+-])([0-9a-f]{64})")
 
@@ -60,7 +62,8 @@ class Ledger:
         Args:
             path: The file; it is made if it is not there.
         """
-        self._deaths = unended(Path(path))
+        self._before = unended(Path(path))
+        self._deaths: Counter[str] = Counter()
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._asking: dict[str, str] = {}
         self._ended: set[str] = set()
@@ -123,9 +126,9 @@ class Ledger:
             return Turn.STORED
         if key in self._asking:
             self._bury(key)
-        if self._deaths[key] >= DEATHS:
+        if self._is_deadly(key):
             return Turn.GIVE_UP
-        if self._deaths[key] and not alone:
+        if self._deaths[key] + self._before[key] and not alone:
             return Turn.ALONE
         self._write("+", key)
         self._asking[key] = actor
@@ -136,9 +139,10 @@ class Ledger:
         """Hear that a request ended and is stored, or that it was not asked after all."""
         if answered:
             self._ended.add(key)
-            if self._deaths[key] < DEATHS:
+            if not self._is_deadly(key):
                 self._restarts = 0
         self._deaths.pop(key, None)
+        self._before.pop(key, None)
         self._write("-", key)
         self._leave(key)
 
@@ -174,6 +178,10 @@ class Ledger:
         self._news.clear()
         told, self._told = self._told, []
         return told
+
+    def _is_deadly(self, key: str) -> bool:
+        deaths = self._deaths[key]
+        return deaths >= DEATHS or deaths + self._before[key] >= DEATHS_OF_JOBS
 
     def _bury(self, key: str) -> None:
         self._deaths[key] += 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from infer.plan import Planned
 _encode = msgspec.json.Encoder().encode
 _decode_done = msgspec.json.Decoder(Done).decode
 
+#: The last line of a traceback: ``infer.errors.EngineFailed: …``.
+_ERROR = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w+: ")
 #: Requests about the same media in one row at most. They share one engine.
 LARGEST_GROUP = 8
 
@@ -128,6 +131,7 @@ def _prepare(row: dict[str, Any], timeout_s: float | None) -> dict[str, Any]:
 
 
 def _last_line(error: Exception) -> str:
-    # Ray's messages carry whole tracebacks; what happened stands in their last line.
+    # Ray's messages carry whole tracebacks, with advice behind them.
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    errors = [line for line in lines if _ERROR.match(line)]
+    return (errors or lines or [type(error).__name__])[-1]

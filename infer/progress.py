@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cache.record import Outcome
 from infer.actor import Done
+
+#: Seconds of answers that say something of the speed.
+_SHORTEST_S = 1.0
 
 
 @dataclass(slots=True)
@@ -18,35 +22,37 @@ class Rates:
     done: int = 0
     failed: int = 0
     tokens: int = 0
-    """Of output, first answer excluded."""
-    first_s: float = 0.0
-    last_s: float = 0.0
+    """Of output."""
+    first_s: float = math.inf
+    """When the first request was asked, on the clock of whoever asked."""
+    last_s: float = -math.inf
+    """When the last answer was there."""
 
-    def note(self, done: Done, now_s: float) -> None:
-        """Count an answer that came at ``now_s``."""
-        if self.done == 0:
-            self.first_s = now_s
-        else:
-            self.tokens += done.output_tokens
+    def note(self, done: Done) -> None:
+        """Count an answer. Several are heard of at once: what counts is when they were there."""
         self.done += 1
+        self.tokens += done.output_tokens
         self.failed += done.outcome is not Outcome.OK
-        self.last_s = now_s
+        self.first_s = min(self.first_s, done.at_s - done.answer_s)
+        self.last_s = max(self.last_s, done.at_s)
 
     @property
     def per_s(self) -> float | None:
-        """Answers a second since the first one; None before the second one."""
-        elapsed_s = self.last_s - self.first_s
-        return (self.done - 1) / elapsed_s if elapsed_s > 0 else None
+        """Answers a second since the first request was asked; None while that is too short ago."""
+        return self.done / self._elapsed_s if self._elapsed_s >= _SHORTEST_S else None
+
+    @property
+    def _elapsed_s(self) -> float:
+        return self.last_s - self.first_s
 
     def __str__(self) -> str:
         said = f"{self.done} of {self.total}"
         if self.failed:
             said += f", {self.failed} failed"
         if self.per_s is not None:
-            elapsed_s = self.last_s - self.first_s
             said += f", {self.per_s:.2f}/s"
             if self.tokens:
-                said += f", {self.tokens / elapsed_s:.0f} tokens/s"
+                said += f", {self.tokens / self._elapsed_s:.0f} tokens/s"
             said += f", {_span((self.total - self.done) / self.per_s)} left"
         return said
 
@@ -65,8 +71,8 @@ def follow(
     if not console.is_terminal:
         said_s = time.monotonic()
         for done in answers:
+            rates.note(done)
             now_s = time.monotonic()
-            rates.note(done, now_s)
             if now_s - said_s >= every_s:
                 said_s = now_s
                 console.print(f"{what}: {rates}", highlight=False)
@@ -76,7 +82,7 @@ def follow(
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=rates.total, rates="starting")
         for done in answers:
-            rates.note(done, time.monotonic())
+            rates.note(done)
             progress.update(task, completed=rates.done, rates=str(rates))
             yield done
 

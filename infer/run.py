@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,14 +84,18 @@ def infer(
         ServiceRefused: the service turns down every request.
         Interrupted: a signal came before anything was asked.
     """
+    if not 0 <= grace_s < math.inf:
+        raise PlanError(f"--grace {grace_s}: expected seconds")
     began, now = time.perf_counter(), created_now()
     in_dialogues = _is_dialogues(choice)
     card = choice.ablation.apply(card.in_dialogues() if in_dialogues else card)
     require_engine(card)
+    _require_utf8(choice.data)
     with Signals() as signals, _opened(store_path, dry_run=dry_run) as store:
         card = pinned(card, store.media_digest)
         prompts, items, tasks = _prompts(choice, card)
         header = _header(choice, card, run, tasks, now)
+        store.check_run(header)
         session = Session(card, store, shard, grace_s, signals, header, dry_run=dry_run)
         if in_dialogues:
             dialogues = make_dialogues(
@@ -110,6 +115,16 @@ def infer(
     summary.store = str(store_path)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def _require_utf8(path: Path | None) -> None:
+    # Requests travel to Ray's processes as JSON, and the paths of their media with them.
+    try:
+        str(path or "").encode()
+    except UnicodeEncodeError as error:
+        raise PlanError(
+            f"the path of the data is not UTF-8: {str(path)!a}; rename the folder, or link to it"
+        ) from error
 
 
 def _is_dialogues(choice: Choice) -> bool:

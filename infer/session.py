@@ -9,15 +9,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from cache.record import Outcome, Record
 from cache.run import RunHeader
 from cache.store import Store
+from infer.attempts import begin_ledger, end_ledger
 from infer.card import ModelCard
 from infer.dialogue import Dialogues, Talk
 from infer.dialogue_run import DialogueRun
@@ -59,7 +58,7 @@ class Summary:
     nodes: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     requests_per_s: float | None = None
-    """Since the first answer: loading a model is no measure of its speed."""
+    """Since the first request was asked: loading a model is no measure of its speed."""
     interrupted: str = ""
     """Why the session ended before its work was done; empty when it did not."""
     first_failure: str = ""
@@ -102,6 +101,8 @@ def ask_plan(session: Session, plan: Plan) -> Summary:
     store, card = session.store, session.card
     todo, requested = pending(plan, store, session.shard)
     if not session.dry_run:
+        if todo:
+            require_here(card, os.environ)
         store.write_run(session.header, plan.lines)
     keys = {planned.key for planned in requested}
     summary = Summary(
@@ -125,7 +126,11 @@ def ask_plan(session: Session, plan: Plan) -> Summary:
 def have_dialogues(session: Session, plan: Dialogues) -> Summary:
     """Have dialogues as far as the store does not know them. Requests are their turns."""
     store, card = session.store, session.card
-    run = DialogueRun(plan, session.header, store, session.shard, write=not session.dry_run)
+    run = DialogueRun(plan, session.header, store, session.shard)
+    if not session.dry_run:
+        if run.todo:
+            require_here(card, os.environ)
+        run.write()
     cached, asked_before = run.answered, run.pending
     summary = Summary(
         run=session.header.name,
@@ -145,6 +150,7 @@ def have_dialogues(session: Session, plan: Dialogues) -> Summary:
         finally:
             store.refresh()
             run.look_up()
+            run.write()
     since = session.header.created
     _tally(summary, store, sorted(run.keys), run.keys - cached, since=since)
     summary.waiting = 0 if session.dry_run else run.waiting
@@ -159,8 +165,7 @@ def _ask(
 ) -> None:
     """Ask the requests; say in the summary how fast that was and why it ended early."""
     store, card, run = session.store, session.card, session.header.name
-    require_here(card, os.environ)
-    ledger = _ledger_path(store.path, run, session.shard)
+    ledger = begin_ledger(store.path, run, session.shard)
     header = Header(
         card=card,
         store=str(store.path.absolute()),
@@ -175,15 +180,8 @@ def _ask(
             dialogues.heard(done)
     summary.interrupted, summary.requests_per_s = job.interrupted, rates.per_s
     if job.settled:
-        ledger.unlink(missing_ok=True)
+        end_ledger(ledger)
     store.refresh()
-
-
-def _ledger_path(store: Path, run: str, shard: Shard) -> Path:
-    # Beside the records, so that the next start finds it wherever it runs; of no use to readers.
-    folder = (store / "attempts").absolute()
-    folder.mkdir(exist_ok=True)
-    return folder / f"{quote(run, safe=' ()=,@+')}.{shard.k}of{shard.n}.log"
 
 
 def _answered(store: Store, keys: Sequence[str]) -> Iterator[Record]:

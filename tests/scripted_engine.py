@@ -48,6 +48,8 @@ class ScriptedEngine:
             raise RuntimeError("the scripted failure")
         if call >= self._script.get("shut_from_call", call + 1):
             raise ServiceRefused("the scripted service is shut")
+        if question == self._script.get("unstorable"):
+            return Answer(Outcome.OK, Response(text="x"), effective={"said": "\ud83d"})
         said = Response(text=f"echo: {question}", finish_reason="stop")
         return Answer(Outcome.OK, said, Usage(input_tokens=100, output_tokens=10))
 

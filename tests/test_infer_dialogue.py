@@ -311,9 +311,9 @@ HEADER = RunHeader(name="r", benchmark="demo-assistant", model="m", tasks=("assi
 
 def run_of(store: Store, shard: Shard = WHOLE) -> DialogueRun:
     items, prompts = load()
-    return DialogueRun(
-        make_dialogues(prompts, items, CARD, store), HEADER, store, shard, write=True
-    )
+    run = DialogueRun(make_dialogues(prompts, items, CARD, store), HEADER, store, shard)
+    run.write()
+    return run
 
 
 def test_a_runs_lines_are_added_as_turns_are_answered(store, monkeypatch):
@@ -321,7 +321,7 @@ def test_a_runs_lines_are_added_as_turns_are_answered(store, monkeypatch):
     monkeypatch.setattr("infer.dialogue_run._WRITE_EVERY_S", 0.0)
     run = run_of(store)
     before = {line.item for line in store.run("r").lines}
-    done = Done("0" * 64, Outcome.OK, "", 0.0, 0.0, 0, 0, "here", item="assistant/gate-seg2")
+    done = Done("0" * 64, Outcome.OK, "", 0.0, 0.0, 0.0, 0, 0, "here", item="assistant/gate-seg2")
 
     run.heard(done)
 

@@ -73,14 +73,16 @@ def test_the_next_job_knows_what_took_the_last_one_down(path: Path) -> None:
         *(lambda job: (job.begin(A, "x"), job.begin(A, "x", alone=True)))(Ledger(str(path)))
     )
 
-    third = do(Ledger(str(path)).begin(A, "actor"))
+    third = do(*(lambda job: (job.begin(A, "x"), job.begin(A, "x", alone=True)))(Ledger(str(path))))
+    fourth = do(Ledger(str(path)).begin(A, "actor"))
 
-    assert second == [Turn.ALONE, Turn.ASK]
-    assert third == [Turn.GIVE_UP]
+    # Somebody may have killed the whole job twice; three times in the same request is no chance.
+    assert second == third == [Turn.ALONE, Turn.ASK]
+    assert fourth == [Turn.GIVE_UP]
 
 
 def test_a_request_that_was_given_up_is_asked_by_the_job_after(path: Path) -> None:
-    path.write_text(f"+{A}\n+{A}\n")
+    path.write_text(f"+{A}\n" * 3)
     ledger = Ledger(str(path))
 
     assert do(ledger.begin(A, "actor"), ledger.end(A)) == [Turn.GIVE_UP, None]

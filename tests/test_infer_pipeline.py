@@ -81,6 +81,16 @@ def test_failures_are_records_and_only_what_a_repeat_can_change_is_asked_again(
     assert Counter(Counter(calls(log)).values()) == {1: 7, 2: 1}
 
 
+def test_an_answer_that_cannot_be_stored_is_one_requests_failure(tmp_path: Path) -> None:
+    card, log = write_card(tmp_path, unstorable=choices()[1])
+
+    summary = infer(tmp_path, card, "--limit", "3", expect=1)
+
+    assert summary["outcomes"] == {"ok": 2, "infra_error": 1}
+    assert "the answer cannot be stored: " in summary["first_failure"]
+    assert len(calls(log)) == 3
+
+
 def test_requests_that_engines_die_of_fail_and_the_job_goes_on(tmp_path: Path) -> None:
     """One ends the actor's process; with another the engine says that it is gone."""
     questions = choices()
@@ -93,7 +103,7 @@ def test_requests_that_engines_die_of_fail_and_the_job_goes_on(tmp_path: Path) -
     assert len(records) == len({record.key for record in records}) == 20
     failed = {read_asked(r.request).question for r in records if r.outcome is Outcome.INFRA_ERROR}
     assert failed == {questions[6], questions[13]}
-    assert "ended twice" in summary["first_failure"]
+    assert "again and again" in summary["first_failure"]
     asked = Counter(calls(log))
     assert max(asked.values()) == 2
     assert sum(n > 1 for n in asked.values()) <= 16  # asked or being written down, twice
