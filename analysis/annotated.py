@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from analysis.errors import ScoresMissing, UnknownName
+from analysis.errors import UnknownName
 from analysis.layout import ordered, topic_heading
 from analysis.notes import missing_marks
 from analysis.published import published_values
@@ -17,6 +17,7 @@ from analysis.spec import PaperSpec, StatisticsSpec
 from analysis.table import NOTHING, Block, Cell, Column, Note, Row, Span, Table, printed
 from bench.item import Item
 from rejudge import __version__
+from score.errors import ScoresMissing
 from score.frames import UNKNOWN
 
 TASKS = {

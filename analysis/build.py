@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import polars as pl
 
-from analysis.errors import ScoresMissing
 from analysis.layout import (
     Layout,
     Member,
@@ -27,12 +27,15 @@ from analysis.measure import Ask, Measures
 from analysis.notes import footer, missing_marks
 from analysis.published import Published
 from analysis.scores import ERROR, Scores
+from analysis.selection import BY_MODALITY, by_modality, checked, lacks
 from analysis.spec import PaperSpec, TableSpec
 from analysis.table import NOTHING, Block, Cell, Choice, Intervals, Row, Table, printed, ranked
-from analysis.uncertainty import ALPHA, Limits, Tests, intervals, tests
+from analysis.uncertainty import ALPHA, Interval, Tests, estimated, tests
 from bench.item import TaskType
+from score.errors import ScoresMissing
 
-BY_MODALITY = "modality"
+#: Limits that are a scale's end, but for how floats add up, are not beyond it.
+_TIE = 1e-9
 
 
 def build_tables(
@@ -50,16 +53,22 @@ def build_tables(
         UnknownName: There is no such table, or no such baseline.
         ScoresMissing: The scores have nothing for a table that was asked for, or for any.
     """
+    if scores.frame.is_empty():
+        raise ScoresMissing(
+            f"{scores.folder} holds no scores: scores.parquet has no rows. Score a run that has "
+            "answers: rejudge infer, then rejudge score"
+        )
+    choice = checked(choice, scores)
     named = [paper.named(name) for name in names]
     wanted = [spec for spec in paper.table if spec in named]
-    lacking = {spec.name: _lacks(spec, scores) for spec in wanted or paper.table}
+    lacking = {spec.name: lacks(spec, scores, choice) for spec in wanted or paper.table}
     specs = [spec for spec in wanted or paper.table if not lacking[spec.name]]
     if wanted and len(specs) < len(wanted):
         name, why = next((name, why) for name, why in lacking.items() if why)
         raise ScoresMissing(f"these scores have nothing for {paper.paper} table {name}: {why}")
     if not specs:
         why = next(iter(lacking.values()))
-        raise ScoresMissing(f"these scores have nothing for {paper.paper} table any: {why}")
+        raise ScoresMissing(f"these scores have nothing for any table of {paper.paper}: {why}")
     # Means are looked up by all tables that take them over the same thing.
     measures = {
         mean: Measures(scores, choice.reading, over_topics=mean == "topics")
@@ -70,25 +79,6 @@ def build_tables(
         for spec in specs
         for table in _Builder(paper, spec, scores, choice, measures[spec.mean]).tables()
     ]
-
-
-def _lacks(spec: TableSpec, scores: Scores) -> str:
-    """Say what a table needs that the scores lack; empty: nothing."""
-    tasks = set(scores.frame["task"].unique())
-    if not any(group.task in tasks for group in spec.groups):
-        return f"their tasks are {', '.join(sorted(tasks)) or 'none'}"
-    if spec.attributes and not scores.has_table("items"):
-        return f"there is no items.parquet, which says what is {' or '.join(spec.attributes)}"
-    if unknown := sorted(spec.attributes - {*(scores.items.columns if spec.attributes else ())}):
-        return f"items.parquet has no column {', '.join(unknown)}"
-    metrics = [name for group in spec.groups for name in group.metrics]
-    if any(name.startswith(ERROR) for name in metrics) and not scores.has_table("errors"):
-        return "there is no errors.parquet"
-    if spec.rows == BY_MODALITY and not scores.models_by_modality:
-        return "no model has runs with different media; see rejudge infer --modality"
-    if spec.rows == "judge" and len(scores.judges) < 2:
-        return f"they have verdicts of {len(scores.judges)} judges; several are compared there"
-    return ""
 
 
 class _Builder:
@@ -106,7 +96,9 @@ class _Builder:
         self.over_topics = spec.mean == "topics"
         self.measures = measures
         self.published = Published(paper, spec) if choice.published else None
-        self.runs = self.measures.runs_of({group.task for group in spec.groups})
+        present = self.measures.runs_of({group.task for group in spec.groups})
+        chosen = [run for run, _ in choice.runs]
+        self.runs = [run for run in chosen if run in present] if chosen else present
 
     def tables(self) -> list[Table]:
         """Return the printed tables."""
@@ -141,9 +133,9 @@ class _Builder:
             for slot in layout.slots
             if not slot.model
         }
-        limits: dict[Ask, Limits] = {}
+        limits: dict[Ask, Interval] = {}
         if self.choice.intervals is not Intervals.NONE:
-            limits = intervals(
+            limits = estimated(
                 self.scores, where, self.choice.reading, over_topics=self.over_topics
             )
         tested = None
@@ -167,6 +159,7 @@ class _Builder:
             spans=layout.spans,
             columns=layout.columns,
             blocks=marked,
+            part=layout.part,
             notes=(
                 *footer(self.paper, self.spec, layout, marked, self.scores, self.choice, tested),
                 *why,
@@ -196,7 +189,7 @@ class _Builder:
                     daggered(self.paper, model, model),
                     tuple(Row(modality, (), run=run) for modality, run in runs),
                 )
-                for model, runs in self.scores.models_by_modality.items()
+                for model, runs in by_modality(self.scores, self.choice).items()
             ]
         if self.spec.rows == "judge":
             rows = [
@@ -208,13 +201,13 @@ class _Builder:
         return [Block("", tuple(Row(self._named(run), (), run=run) for run in self.runs))]
 
     def _named(self, run: str) -> str:
-        return daggered(self.paper, run, self.scores.model_of.get(run, ""))
+        return daggered(self.paper, self.choice.label_of(run), self.scores.model_of.get(run, ""))
 
     def _filled(
         self,
         block: Block,
         layout: Layout,
-        limits: dict[Ask, Limits],
+        limits: dict[Ask, Interval],
         tested: Tests | None,
     ) -> Block:
         columns: list[list[Cell]] = []
@@ -231,7 +224,7 @@ class _Builder:
         self,
         row: Row,
         slot: Slot,
-        limits: dict[Ask, Limits],
+        limits: dict[Ask, Interval],
         tested: Tests | None,
     ) -> Cell:
         if slot.metric.absent:
@@ -250,8 +243,10 @@ class _Builder:
             return Cell(NOTHING, None, *counts, why=found.why)
         digits = slot.metric.digits
         value = found.value * factor
+        found_limits = limits.get(ask, Interval(None, None))
         low, high = (
-            one * factor if one is not None else None for one in limits.get(ask, (None, None))
+            one * factor if one is not None else None
+            for one in (found_limits.low, found_limits.high)
         )
         p = tested.p.get(ask) if tested is not None else None
         return Cell(
@@ -262,7 +257,10 @@ class _Builder:
             low=low,
             high=high,
             interval=self._interval(low, high, digits),
+            no_interval=found_limits.reason,
+            is_beyond=self._is_beyond(found_limits, slot, ask.judge),
             p=p,
+            no_test=tested.why.get(ask, "") if tested is not None else "",
             star="*" if p is not None and p < ALPHA else "",
             n_unscored_topics=found.n_unscored_topics,
         )
@@ -274,6 +272,15 @@ class _Builder:
         return (
             replace(ask, metric=known) if known and ask.metric not in self.scores.metrics else ask
         )
+
+    def _is_beyond(self, limits: Interval, slot: Slot, judge: str) -> bool:
+        """Whether an interval reaches beyond what the metric can be."""
+        if limits.low is None or limits.high is None:
+            return False
+        scale = (slot.metric.least, slot.metric.most)
+        if slot.metric.judge and not slot.column.metric.startswith(ERROR):
+            scale = self.scores.scale_of(judge) or (-inf, inf)
+        return limits.low < scale[0] - _TIE or limits.high > scale[1] + _TIE
 
     def _interval(self, low: float | None, high: float | None, digits: int) -> str:
         if low is None or high is None:
@@ -293,6 +300,7 @@ class _Builder:
             "reading": str(self.choice.reading),
             "intervals": str(self.choice.intervals),
             "baseline": self.choice.baseline,
+            "runs": [list(run) for run in self.choice.runs],
             "scores_sha256": self.scores.digest,
             "scores": self.scores.signature,
         }

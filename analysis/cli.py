@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rejudge import data_option, emit, json_option
+
+if TYPE_CHECKING:
+    from analysis.table import Table
 
 
 @click.command()
@@ -26,6 +30,13 @@ from rejudge import data_option, emit, json_option
 )
 @click.option(
     "--table", "names", multiple=True, help="A table by name or number (main, A5); else all."
+)
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="NAME[=LABEL]",
+    help="A run to show, in this order and under this label; else all, by name.",
 )
 @click.option("--judge", help="Whose verdicts are shown, where the scores have several judges'.")
 @click.option("--published", is_flag=True, help="Show the paper's own values beside.")
@@ -51,6 +62,7 @@ def tables(
     form: str,
     out: Path | None,
     names: tuple[str, ...],
+    runs: tuple[str, ...],
     judge: str | None,
     published: bool,
     intervals: str,
@@ -67,19 +79,18 @@ def tables(
     Example: rejudge tables ./scores --paper sonic-o1 --table main --format latex --out ./tables
     """
     from analysis.build import build_tables
-    from analysis.render import Format, render, write_tables
     from analysis.scores import load_scores
+    from analysis.selection import labelled
     from analysis.spec import load_paper, paper_of
     from analysis.table import Choice, Intervals, Reading
 
     scores = load_scores(folder)
     chosen = scores.chosen_judge(judge)
-    choice = Choice(chosen, Reading(reading), published, Intervals(intervals), baseline)
+    shown_runs = labelled(runs, scores)
+    choice = Choice(chosen, Reading(reading), published, Intervals(intervals), baseline, shown_runs)
     tasks = set(scores.frame["task"].unique())
     built = build_tables(load_paper(paper) if paper else paper_of(tasks), names, scores, choice)
-    files = [] if out is None else write_tables(built, Format(form), out)
-    shown = "\n".join(map(str, files)) if files else render(built, Format(form)).rstrip("\n")
-    emit({"tables": [asdict(t) for t in built], "files": files}, shown, as_json=as_json)
+    _show(built, form, out, as_json=as_json)
 
 
 @click.command()
@@ -113,7 +124,6 @@ def statistics(
     Example: rejudge tables statistics sonic-o1 --data ./sonic-o1 --published
     """
     from analysis.annotated import statistics_tables
-    from analysis.render import Format, render, write_tables
     from analysis.spec import paper_of
     from bench.registry import get
 
@@ -121,6 +131,20 @@ def statistics(
     items = chosen.load(data)
     paper = paper_of({str(task) for task in chosen.tasks})
     built = statistics_tables(paper, benchmark, items, names, published=published)
-    files = [] if out is None else write_tables(built, Format(form), out)
-    shown = "\n".join(map(str, files)) if files else render(built, Format(form)).rstrip("\n")
-    emit({"tables": [asdict(t) for t in built], "files": files}, shown, as_json=as_json)
+    _show(built, form, out, as_json=as_json)
+
+
+def _show(tables: list[Table], form: str, out: Path | None, *, as_json: bool) -> None:
+    """Write or print tables, and say on stderr which are too wide for a page."""
+    from analysis.render import Format, printed_tables, render, write_tables
+    from analysis.width import too_wide
+
+    files = [] if out is None else write_tables(tables, Format(form), out)
+    if form == Format.LATEX:
+        for table in filter(too_wide, printed_tables(tables, Format.LATEX)):
+            click.echo(
+                f"{table.name} is wider than a page: give runs shorter names with --run NAME=LABEL",
+                err=True,
+            )
+    shown = "\n".join(map(str, files)) if files else render(tables, Format(form)).rstrip("\n")
+    emit({"tables": [asdict(t) for t in tables], "files": files}, shown, as_json=as_json)

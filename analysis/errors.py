@@ -1,9 +1,8 @@
-"""Errors of analysis.
+"""Errors of analysis, beside ``score.errors.ScoresMissing``: the folder holds no scores.
 
 AnalysisError             exit code 2
 ├── UnknownName           no such paper, table or judge; names the known ones
 ├── TableSpecError        a table specification does not hold
-├── ScoresMissing         exit code 3: the folder holds no scores
 ├── NothingToShow         exit code 3: the scores have nothing for a figure
 ├── FeatureMissing        exit code 3: figures need a package that is not installed
 └── OutputUnwritable      exit code 3: tables or figures cannot be written where asked for
@@ -31,12 +30,6 @@ class UnknownName(AnalysisError):
 
 class TableSpecError(AnalysisError):
     """A table specification is not usable."""
-
-
-class ScoresMissing(AnalysisError):
-    """The folder does not hold what ``rejudge score`` writes."""
-
-    exit_code = 3
 
 
 class NothingToShow(AnalysisError):

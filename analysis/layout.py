@@ -64,6 +64,8 @@ class Layout:
 
     name: str
     slots: tuple[Slot, ...]
+    part: int = 0
+    """Which of several it is, from 1 on; 0: there is one."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -118,6 +120,7 @@ def layouts(
                 for group in groups[part * len(groups) // count : (part + 1) * len(groups) // count]
                 for slot in group
             ),
+            part + 1 if count > 1 else 0,
         )
         for part in range(count)
     ]

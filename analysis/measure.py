@@ -9,7 +9,7 @@ from textwrap import shorten
 
 import polars as pl
 
-from analysis.scores import Scores
+from analysis.scores import ERROR, Scores
 from score.aggregate import item_means, macro_means, topic_means
 from score.slices import slice_means
 from score.statistics.panel import Reading
@@ -128,11 +128,21 @@ class Measures:
             why = f"no verdict of judge {ask.judge}" if ask.judge else "no judge was asked"
         elif ask.metric.endswith("_similarity") and not self._scores.has_similarity:
             why = "similarity was not computed"
+        elif ask.metric.startswith(ERROR):
+            why = self._unclassed(ask)
         elif ask.metric.startswith("category:"):
             why = f"no dictionary with a category {ask.metric.partition(':')[2]} was used"
         else:
             why = f"{ask.metric} was not computed"
         return Measure(None, 0, asked.n_unique(["item", "sample"]), why=why)
+
+    def _unclassed(self, ask: Ask) -> str:
+        """Say why there are no types of errors."""
+        own = self._frame.filter(pl.col("run") == ask.run, pl.col("metric") == ask.metric)
+        if own.is_empty():
+            return "no prediction was classed by type of error"
+        judges = ", ".join(sorted(own["judge"].unique())) or "no judge"
+        return f"predictions were classed by type of error with {judges} only"
 
     def _unscored(self, ask: Ask) -> str:
         """Say why none of the rows that a metric has is scored."""

@@ -8,12 +8,12 @@ from itertools import groupby
 from string import ascii_lowercase
 
 from analysis.layout import Layout, Slot
+from analysis.notes_uncertainty import interval_note, test_note
 from analysis.scores import ERROR, Scores
 from analysis.spec import PaperSpec, TableSpec
-from analysis.table import DAGGER, Block, Cell, Choice, Intervals, Note, Rank, Reading, Row
-from analysis.uncertainty import ALPHA, Tests
+from analysis.table import DAGGER, Block, Cell, Choice, Note, Rank, Reading, Row
+from analysis.uncertainty import Tests
 from rejudge import __version__
-from score.statistics.resample import LEVEL
 
 #: Engines of judges that are formulas.
 FORMULAS = ("lexical", "embedding")
@@ -59,14 +59,18 @@ def footer(
     lines = [
         _means(spec, measured, choice, scores),
         _units(layout),
-        *(_slice_counts if spec.rows == "slice" else _counts)(layout, blocks),
+        *(
+            _slice_counts(layout, blocks)
+            if spec.rows == "slice"
+            else _counts(layout, blocks, choice)
+        ),
         _truncated(layout, scores),
     ]
     if any(slot.metric.judge for slot in measured):
         judges = scores.judges if spec.rows == "judge" else [choice.judge]
         lines += [_judge(judge, scores) for judge in judges]
     if measured:
-        lines += [_intervals(choice, blocks), _tests(choice, tested)]
+        lines += [interval_note(choice, blocks), test_note(choice, blocks, tested)]
     has_rows = any(not row.run and not row.by for block in blocks for row in block.rows)
     if len(measured) < len(layout.slots) or has_rows:
         lines.append(
@@ -90,27 +94,6 @@ def _marks(spec: TableSpec, layout: Layout) -> str:
     where = {"slice": "column and group of rows", "modality": "column and model"}
     each[0] = each[0].replace(" ", f" of a {where.get(spec.rows, 'column')} ", 1)
     return f"{', '.join(each)}.".capitalize()
-
-
-def _intervals(choice: Choice, blocks: Sequence[Block]) -> str:
-    shown = {
-        Intervals.PLUS_MINUS: f"±: half the {LEVEL:.0%} interval",
-        Intervals.BRACKETS: f"Brackets: {LEVEL:.0%} interval",
-    }
-    if choice.intervals not in shown:
-        return ""
-    how = f"{shown[choice.intervals]}, by resampling whole videos or dialogues within topics."
-    measured = [c for block in blocks for row in block.rows for c in row.cells if c.n_expected]
-    if any(cell.value is not None and not cell.interval for cell in measured):
-        how += " Where there is none, too few videos have a score, or all have the same."
-    return how
-
-
-def _tests(choice: Choice, tested: Tests | None) -> str:
-    if tested is None:
-        return ""
-    how = "; ".join(tested.said) or "nothing could be tested"
-    return f"Star: differs from {choice.baseline}, p < {ALPHA:.2g}, {how}."
 
 
 def _dagger(layout: Layout, blocks: Sequence[Block]) -> str:
@@ -140,7 +123,7 @@ def _units(layout: Layout) -> str:
     return ". ".join(parts) + "." if parts else ""
 
 
-def _counts(layout: Layout, blocks: Sequence[Block]) -> list[str]:
+def _counts(layout: Layout, blocks: Sequence[Block], choice: Choice) -> list[str]:
     """Say how many answers each mean is of; runs with the same counts share a line."""
     lines: dict[str, list[str]] = {}
     for block in blocks:
@@ -148,7 +131,7 @@ def _counts(layout: Layout, blocks: Sequence[Block]) -> list[str]:
             if row.run:
                 line = _count_line(layout, row)
                 lines.setdefault(line, []).append(
-                    row.run + (f" ({row.judge})" if row.judge else "")
+                    choice.label_of(row.run) + (f" ({row.judge})" if row.judge else "")
                 )
     return [f"Scored of expected, {', '.join(names)}: {line}." for line, names in lines.items()]
 
@@ -175,7 +158,7 @@ def _slice_counts(layout: Layout, blocks: Sequence[Block]) -> list[str]:
 
 
 def _count_line(layout: Layout, row: Row) -> str:
-    parts: list[str] = []
+    parts: list[tuple[str, dict[str, list[str]]]] = []
     pairs = [
         (slot, cell)
         for slot, cell in zip(layout.slots, row.cells, strict=True)
@@ -187,12 +170,17 @@ def _count_line(layout: Layout, row: Row) -> str:
             # Columns of one metric in several slices are known by their slices.
             name = slot.column.label if slot.column.label != f"{slot.metric.label} ↓" else ""
             counts.setdefault(_count(cell), []).append(name or slot.metric.label)
-        if len(counts) == 1:
-            parts.append(f"{heading} {next(iter(counts))}".strip())
-        else:
-            each = ", ".join(f"{'/'.join(names)} {count}" for count, names in counts.items())
-            parts.append(f"{heading} {each}".strip())
-    return "; ".join(parts)
+        parts.append((heading, counts))
+    if len(parts) == 1 and not parts[0][0] and len(parts[0][1]) == 1:
+        return next(iter(parts[0][1]))  # one count of all columns needs no names
+    return "; ".join(_part(heading, counts) for heading, counts in parts)
+
+
+def _part(heading: str, counts: dict[str, list[str]]) -> str:
+    if heading and len(counts) == 1:
+        return f"{heading} {next(iter(counts))}"
+    each = ", ".join(f"{'/'.join(names)} {count}" for count, names in counts.items())
+    return f"{heading} {each}".strip()
 
 
 def _count(cell: Cell) -> str:
@@ -208,13 +196,13 @@ def _judge(judge: str, scores: Scores) -> str:
     if not judge:
         return "Judge: none; these scores have no verdicts."
     made = scores.signature.get("judges", {}).get(judge, {})
-    engine, scale = made.get("engine", ""), made.get("scale", {})
+    engine, scale = made.get("engine", ""), scores.scale_of(judge)
     formula = engine in FORMULAS
     kind = "a formula, NOT a language model" if formula else f"model {made.get('model', '?')}"
     rubric = (made.get("rubric") or {}).get("name", "")
     details = [
         kind,
-        f"scale {scale['min']:g}–{scale['max']:g}" if {"min", "max"} <= set(scale) else "",
+        f"scale {scale[0]:g}–{scale[1]:g}" if scale else "",
         f"rubric {rubric}" if rubric else "",
     ]
     return f"Judge: {judge} ({', '.join(part for part in details if part)})."
@@ -226,4 +214,6 @@ def _truncated(layout: Layout, scores: Scores) -> str:
     shown = any(slot.column.metric.endswith("_similarity") for slot in layout.slots)
     if not shown or not made.get("texts_truncated"):
         return ""
-    return f"Sim: the encoder truncated {made['texts_truncated']} of {made['texts']} texts."
+    return (
+        f"Sim: the encoder truncated {made['texts_truncated']} of {made.get('texts', '?')} texts."
+    )

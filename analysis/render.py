@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from html import escape
 from pathlib import Path
@@ -22,6 +22,7 @@ from analysis.errors import OutputUnwritable
 from analysis.grid import drawn, frame, raised
 from analysis.latex import to_latex
 from analysis.table import Cell, Rank, Table
+from analysis.width import numbered
 
 #: Characters that mean something to a Markdown reader. CommonMark lets each be escaped.
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|#~$])")
@@ -52,6 +53,7 @@ def render(tables: Sequence[Table], form: Format) -> str:
     """Return tables as one text: one after the other, HTML as one page, CSV with one header."""
     if form is Format.CSV:
         return to_csv(tables)
+    tables = printed_tables(tables, form)
     draw = {
         Format.LATEX: to_latex,
         Format.MARKDOWN: to_markdown,
@@ -61,26 +63,52 @@ def render(tables: Sequence[Table], form: Format) -> str:
     return _PAGE.format(title=escape(tables[0].title), body=text) if form is Format.HTML else text
 
 
+def printed_tables(tables: Sequence[Table], form: Format) -> list[Table]:
+    """Return tables as a format prints them: LaTeX's are cut where they are wider than a page."""
+    return numbered(tables) if form is Format.LATEX else list(tables)
+
+
 def write_tables(tables: Sequence[Table], form: Format, folder: Path) -> list[Path]:
     r"""Write one file a table, named for it, and return the files.
 
     HTML files are whole pages; LaTeX files are floats to ``\input``. Beside each stands
-    ``NAME.made.json``: how its numbers were made.
+    ``FILE.made.json``: how its numbers were made. What an earlier call wrote of the same tables in
+    this format, but in other parts, is removed.
 
     Raises:
         OutputUnwritable: the folder cannot be made or written to.
     """
-    paths = [folder / f"{table.name}{form.suffix}" for table in tables]
+    shown = printed_tables(tables, form)
+    paths = [folder / f"{table.name}{form.suffix}" for table in shown]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for table, path in zip(tables, paths, strict=True):
-            write_text(path.with_name(f"{table.name}.made.json"), made_text(table.made))
+        for table, path in zip(shown, paths, strict=True):
+            write_text(_made_path(path), made_text(table.made))
             write_text(path, render([table], form))
+        _remove_others(folder, {table.whole_name for table in shown}, form, paths)
     except OSError as error:
         raise OutputUnwritable(
             f"the tables cannot be written to {folder}: {error}; name a folder with --out"
         ) from error
     return paths
+
+
+def _made_path(path: Path) -> Path:
+    """Return where it stands how the table in a file was made."""
+    return path.with_name(f"{path.name}.made.json")
+
+
+def _remove_others(
+    folder: Path, names: Collection[str], form: Format, written: Collection[Path]
+) -> None:
+    """Remove files of tables that were written in other parts before, with what is beside them."""
+    parts = re.compile(rf"(?P<name>.+?)(-\d+)?{re.escape(form.suffix)}")
+    for path in sorted(folder.glob(f"*{form.suffix}")):
+        found = parts.fullmatch(path.name)
+        # Without its companion it is not ours.
+        if found and found["name"] in names and path not in written and _made_path(path).is_file():
+            path.unlink()
+            _made_path(path).unlink()
 
 
 def made_text(made: Mapping[str, Any]) -> str:

@@ -19,16 +19,14 @@ from typing import Any
 
 import polars as pl
 
-from analysis.errors import AnalysisError, ScoresMissing, UnknownName
+from analysis.errors import AnalysisError, UnknownName
 from score.answers import SCORED, UNPARSED
+from score.checked import read_signature, read_table
 from score.frames import SCORE_COLUMNS
 from score.slices import membership
 from score.statistics.panel import design_of
 from score.statistics.resample import Resamples, resample
 from score.taxonomy import ERROR_TYPES
-
-ADVICE = "write it with: rejudge score BENCH --store STORE --out DIR"
-
 
 #: How the share of an error type is named as a metric.
 ERROR = "error:"
@@ -44,7 +42,10 @@ class Scores:
 
     @cached_property
     def digest(self) -> str:
-        """What names these scores: the beginning of their signature's SHA-256."""
+        """What names these scores: the beginning of their signature's SHA-256.
+
+        The signature has a digest of each table, so that other answers or verdicts have another.
+        """
         text = json.dumps(self.signature, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -88,9 +89,10 @@ class Scores:
     def scale_of(self, judge: str) -> tuple[float, float] | None:
         """Return the least and the greatest score of a judge; None where that is not known."""
         scale = self.signature.get("judges", {}).get(judge, {}).get("scale") or {}
-        if not {"min", "max"} <= set(scale) or not scale["min"] < scale["max"]:
+        least, greatest = scale.get("min"), scale.get("max")
+        if least is None or greatest is None or not least < greatest:
             return None
-        return float(scale["min"]), float(scale["max"])
+        return float(least), float(greatest)
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -151,9 +153,9 @@ class Scores:
         """Read a file of these scores.
 
         Raises:
-            ScoresMissing: It is missing, unreadable, or lacks a column.
+            ScoresMissing: It is missing or not as scoring writes it.
         """
-        return read_table(self.folder / f"{name}.parquet", columns)
+        return read_table(self.folder / f"{name}.parquet", columns, self.signature)
 
     @property
     def judges(self) -> list[str]:
@@ -193,31 +195,7 @@ def load_scores(folder: Path) -> Scores:
     """Read a folder that ``rejudge score`` wrote.
 
     Raises:
-        ScoresMissing: The folder or a file in it is missing, unreadable, or lacks a column.
+        ScoresMissing: The folder or a file in it is missing or not as scoring writes it.
     """
-    frame = read_table(folder / "scores.parquet", SCORE_COLUMNS)
-    signature = folder / "signature.json"
-    try:
-        made = json.loads(signature.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ScoresMissing(f"{signature} is not readable ({error}); {ADVICE}") from error
-    if not isinstance(made, dict):
-        raise ScoresMissing(f"{signature} is no JSON object; {ADVICE}")
-    return Scores(frame, made, folder)
-
-
-def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Read a Parquet file that must have some columns.
-
-    Raises:
-        ScoresMissing: It is missing, unreadable, or lacks a column.
-    """
-    if not path.is_file():
-        raise ScoresMissing(f"{path} is not there; {ADVICE}")
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ScoresMissing(f"{path} is no readable Parquet file ({error}); {ADVICE}") from error
-    if lacking := [name for name in columns if name not in frame.columns]:
-        raise ScoresMissing(f"{path} has no column {', '.join(lacking)}; {ADVICE}")
-    return frame
+    made = read_signature(folder)
+    return Scores(read_table(folder / "scores.parquet", SCORE_COLUMNS, made), made, folder)

@@ -16,6 +16,7 @@ A further table of a paper is a further ``[[table]]`` entry, a further paper is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from importlib.resources import files
 from typing import Literal
@@ -26,6 +27,9 @@ from analysis.errors import TableSpecError, UnknownName
 from analysis.table import Rank
 from bench.item import TaskType
 from score.slices import ATTRIBUTES
+
+#: The end of the name of one of a table's parts.
+_PART = re.compile(r"-\d+$")
 
 
 class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +47,10 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: Literal["", "%", "s"] = ""
     digits: int = 1
     better: Literal["higher", "lower", "neither"] = "higher"
+    least: float = 0.0
+    """The least value there can be, before ``scale``; a judge's score has the judge's own."""
+    most: float = 1.0
+    """The greatest, likewise."""
     also: tuple[str, ...] = ()
     """Other names under which scores may have it; the first that they have counts."""
     absent: str = ""
@@ -207,6 +215,8 @@ def _faults(paper: PaperSpec, table: TableSpec) -> list[str]:
     described = {(task, name) for task, metrics in paper.metric.items() for name in metrics}
     faults = [] if table.groups else ["no groups; a table has at least one"]
     faults += [f"[metric.{task}] lacks {name}" for task, name in sorted(shown - described)]
+    if _PART.search(table.name):
+        faults.append("its name ends as those of a table's parts do: in a hyphen and a number")
     unused = sorted(set(table.digits) - {name for _, name in shown})
     faults += [f"digits names {name}, which the table does not show" for name in unused]
     known = ", ".join(ATTRIBUTES)

@@ -49,6 +49,12 @@ class Choice:
     intervals: Intervals = Intervals.NONE
     baseline: str = ""
     """The run that others are tested against; "": no tests."""
+    runs: tuple[tuple[str, str], ...] = ()
+    """The runs shown, in their order, each with its label; none: all, by name."""
+
+    def label_of(self, run: str) -> str:
+        """Return how a run is called."""
+        return dict(self.runs).get(run, run)
 
 
 class Rank(StrEnum):
@@ -75,8 +81,14 @@ class Cell:
     high: float | None = None
     interval: str = ""
     """As it is printed behind the value."""
+    no_interval: str = ""
+    """Why an interval that was asked for is undefined."""
+    is_beyond: bool = False
+    """Whether a limit of the interval lies outside the metric's scale."""
     p: float | None = None
     """Of the test against the baseline, adjusted; None: none was made."""
+    no_test: str = ""
+    """Why there is none, where one was asked for."""
     star: str = ""
     """``*`` where that is below α."""
     n_unscored_topics: int = 0
@@ -153,8 +165,15 @@ class Table:
     blocks: tuple[Block, ...]
     notes: tuple[Note, ...]
     tops: tuple[Span, ...] = ()
+    part: int = 0
+    """Which of several printed tables it is, from 1 on, as its name says; 0: it is whole."""
     made: dict[str, Any] = field(default_factory=dict)
     """How its numbers were made; travels beside it as JSON."""
+
+    @property
+    def whole_name(self) -> str:
+        """The name without the number of its part."""
+        return self.name.removesuffix(f"-{self.part}") if self.part else self.name
 
 
 def printed(value: float, digits: int) -> str:

@@ -12,7 +12,6 @@ from itertools import groupby
 
 import polars as pl
 
-from analysis.errors import UnknownName
 from analysis.measure import Ask
 from analysis.scores import Scores
 from score.output import INTERVALS
@@ -23,14 +22,42 @@ from score.statistics.panel import Panel, Reading, panels
 from score.statistics.resample import LEVEL
 
 ALPHA = 1 - LEVEL
+#: Why a value was not tested that the baseline has no counterpart of.
+NO_BASELINE = "the baseline has no score of it"
 
 Limits = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The interval of a mean, or why it has none."""
+
+    low: float | None
+    """In the metric's own unit; None: it is undefined."""
+    high: float | None
+    reason: str = ""
+    """Why it is."""
 
 
 def intervals(
     scores: Scores, asks: Collection[Ask], reading: Reading, *, over_topics: bool
 ) -> dict[Ask, Limits]:
     """Return the interval of each mean that has one, in the metric's own unit.
+
+    Args: as :func:`estimated`.
+    """
+    found = estimated(scores, asks, reading, over_topics=over_topics)
+    return {
+        ask: (one.low, one.high)
+        for ask, one in found.items()
+        if one.low is not None and one.high is not None
+    }
+
+
+def estimated(
+    scores: Scores, asks: Collection[Ask], reading: Reading, *, over_topics: bool
+) -> dict[Ask, Interval]:
+    """Return the interval of each mean, or why it has none.
 
     Args:
         scores: The scores.
@@ -39,20 +66,18 @@ def intervals(
         over_topics: Whether a mean of all items is one over topics.
     """
     kind = "over-topics" if over_topics else "over-items"
-    found: dict[Ask, Limits] = {}
+    found: dict[Ask, Interval] = {}
     for by in sorted({ask.by for ask in asks}):
         wanted = {ask for ask in asks if ask.by == by}
         # Where there is only the first reading it is the last to be put in, else it is overwritten.
-        rows = _estimates(scores, by, wanted).filter(
-            (pl.col("mean") == kind) | (pl.lit(by) != ""), pl.col("low").is_not_null()
-        )
+        rows = _estimates(scores, by, wanted).filter((pl.col("mean") == kind) | (pl.lit(by) != ""))
         first = rows.filter(pl.col("reading") == Reading.SCORED_ONLY)
         asked = rows.filter(pl.col("reading") == reading)
         only = first.filter(pl.col("metric").str.starts_with("mae"))
         for row in pl.concat([only, asked]).iter_rows(named=True):
             ask = Ask(row["run"], row["task"], row["metric"], row["judge"], by, row["slice"])
             if ask in wanted:
-                found[ask] = (row["low"], row["high"])
+                found[ask] = Interval(row["low"], row["high"], row["reason"])
     return found
 
 
@@ -73,6 +98,8 @@ class Tests:
 
     p: dict[Ask, float]
     """Adjusted for all tests of the table."""
+    why: dict[Ask, str]
+    """Of what was not tested: why."""
     said: tuple[str, ...]
     """How, one sentence a family."""
 
@@ -88,14 +115,8 @@ def tests(
     """Test every mean of a table against the same mean of a baseline.
 
     Means of all items are one family (Holm), those of slices another (Benjamini–Hochberg).
-
-    Raises:
-        UnknownName: There is no such run.
     """
-    runs = sorted(scores.frame["run"].unique())
-    if baseline not in runs:
-        raise UnknownName("run", baseline, runs)
-    others = tuple(run for run in runs if run != baseline)
+    others = tuple(sorted(set(scores.frame["run"].unique()) - {baseline}))
     shown = {(ask.task, ask.metric, ask.judge) for ask in asks}
     frame = scores.with_errors.filter(pl.col("metric").is_in({metric for _, metric, _ in shown}))
     every = [
@@ -113,6 +134,8 @@ def tests(
                 if (ask := _ask(one)) in asks
             ]
     p: dict[Ask, float] = {}
+    why = dict.fromkeys((ask for ask in asks if ask.run != baseline), NO_BASELINE)
+    why |= {ask: one.test.reason for ask, one in found}
     said: list[str] = []
     for is_slice, some in groupby(sorted(found, key=lambda pair: bool(pair[0].by)), _is_slice):
         pairs = list(some)
@@ -123,11 +146,10 @@ def tests(
             if test.p_adjusted is not None
         }
         name = "Benjamini and Hochberg's" if is_slice else "Holm's"
-        said.append(
-            f"adjusted by {name} method for {made[0].n_tests} tests"
-            + (" of slices" if is_slice else "")
-        )
-    return Tests(p, tuple(said))
+        if n_tests := made[0].n_tests:
+            tests_made = f"{n_tests} test{'s' * (n_tests > 1)}"
+            said.append(f"adjusted by {name} method for {tests_made}" + " of slices" * is_slice)
+    return Tests(p, why, tuple(said))
 
 
 def _compared(scores: Scores, panel: Panel, question: Question) -> Iterable[Comparison]:

@@ -80,6 +80,7 @@ def sub_task(class_name: str, sample: str) -> SubTask | None:
     """
     plain = _plain(class_name)
     if plain in (REAL_CASE, "real cases", "real world cases", "real world case"):
-        case = next((case for start, case in _CASES.items() if sample.startswith(start)), sample)
+        begins = sample.casefold()
+        case = next((case for start, case in _CASES.items() if begins.startswith(start)), sample)
         return SubTask(case, "real-world cases", "real-world")
     return _BY_CLASS.get(plain)

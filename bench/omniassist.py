@@ -33,6 +33,8 @@ class OmniAssist:
 
     tasks = (TaskType.ASSISTANT,)
     offered = tasks
+    over_topics = False
+    """Its paper averages over question–answer pairs."""
 
     def __init__(self, name: str, bundled: Path | None = None) -> None:
         self.name = name
@@ -143,7 +145,7 @@ class _RowReader:
 
     def place(self, row: Row) -> _Turn | None:
         """Return which turn of which sample a row is; None after noting that it cannot be one."""
-        name = row["video_name"].strip()
+        name = _clip_name(row["video_name"])
         turns = row["turns"].strip().casefold()
         if not self._is_file_name(row, "video_name", name):
             return None
@@ -183,7 +185,7 @@ class _RowReader:
         """Return the example video of a sample, which its rows name once or all alike."""
         first: str | None = None
         for turn in turns:
-            name = turn.row["example_video"].strip()
+            name = _clip_name(turn.row["example_video"])
             if not name or not self._is_file_name(turn.row, "example_video", name):
                 continue
             if first is not None and name != first:
@@ -195,7 +197,7 @@ class _RowReader:
     def item(self, turn: _Turn, example: Clip | None) -> Item | None:
         """Return a row's item; None after noting that its class is unknown."""
         row = turn.row
-        name = row["video_name"].strip()
+        name = _clip_name(row["video_name"])
         placed = sub_task(row["class"], turn.sample)
         if placed is None:
             known = ", ".join(class_names())
@@ -225,7 +227,7 @@ class _RowReader:
         return AssistantReference(accepted, points)
 
     def _clip_path(self, name: str) -> Path:
-        return self._root / (name if name.endswith(".mp4") else f"{name}.mp4")
+        return self._root / f"{name}.mp4"
 
     def _is_file_name(self, row: Row, field: str, name: str) -> bool:
         unsafe = {"/", "\\", "\0"} & set(name) or name.startswith(".") or not name.isprintable()
@@ -240,3 +242,8 @@ class _RowReader:
 
     def _note(self, row: Row, field: str, found: str) -> None:
         self._faults.append(Fault(self._file, f"line {row.line}", field, found, blocks=False))
+
+
+def _clip_name(text: str) -> str:
+    """A clip's name, which rows may give as that of its file."""
+    return text.strip().removesuffix(".mp4")

@@ -25,6 +25,8 @@ class Benchmark(Protocol):
     """As asked for: ``demo`` is the bundled data in SONIC-O1's shape."""
     bundled: Path | None
     """Where the bundled data are; None: the user says where they are."""
+    over_topics: bool
+    """What its headline numbers are a mean over: topics, each weighing the same, or items."""
 
     @property
     def tasks(self) -> tuple[TaskType, ...]:
@@ -69,6 +71,15 @@ _BENCHMARKS: dict[str, Benchmark] = {
 def names() -> list[str]:
     """Return the names of all benchmarks."""
     return list(_BENCHMARKS)
+
+
+def is_over_topics(name: str) -> bool:
+    """Whether the headline numbers of a benchmark are means over topics, or over items.
+
+    Scores of a benchmark that is not of this package are averaged over topics.
+    """
+    known = _BENCHMARKS.get(name)
+    return known is None or known.over_topics
 
 
 def get(name: str) -> Benchmark:

@@ -42,6 +42,8 @@ class SonicO1:
 
     tasks = (TaskType.SUMMARY, TaskType.CHOICE, TaskType.LOCALIZATION)
     offered = tuple(FOLDERS)
+    over_topics = True
+    """Its paper averages within each topic, then over topics."""
 
     def __init__(self, name: str, bundled: Path | None = None) -> None:
         self.name = name

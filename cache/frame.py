@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from cache.store import Store
 
+#: Read as text: a count of tokens that is too large for a column must not cost the table.
+_AS_TEXT = "String"
 #: column → (where it stands in a line, its type, its default, which a line leaves out)
 _COLUMNS: dict[str, tuple[str, str, Any]] = {
     "key": ("key", "String", None),
@@ -35,8 +37,8 @@ _COLUMNS: dict[str, tuple[str, str, Any]] = {
     "reasoning": ("response.reasoning", "String", ""),
     "finish_reason": ("response.finish_reason", "String", ""),
     "error": ("response.error", "String", ""),
-    "input_tokens": ("usage.input_tokens", "Int64", None),
-    "output_tokens": ("usage.output_tokens", "Int64", None),
+    "input_tokens": ("usage.input_tokens", _AS_TEXT, None),
+    "output_tokens": ("usage.output_tokens", _AS_TEXT, None),
     "decode_s": ("times.decode_s", "Float64", None),
     "answer_s": ("times.answer_s", "Float64", None),
     "host": ("producer.host", "String", ""),
@@ -120,6 +122,9 @@ def _flat(lines: pl.LazyFrame) -> pl.LazyFrame:
     for name, (place, _, default) in _COLUMNS.items():
         outer, _, inner = place.partition(".")
         column = pl.col(outer).struct.field(inner) if inner else pl.col(outer)
+        if outer == "usage":
+            count = column.cast(pl.Int64, strict=False)
+            column = pl.when(count >= 0).then(count)
         if default is not None:
             column = column.fill_null(default)
         columns.append(column.alias(name))

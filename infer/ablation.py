@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from infer.card import ModelCard, check_modality
+from infer.errors import CardError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,10 @@ class Ablation:
         """Return the card with these changes. Rungs of its ladder keep to the new frame count.
 
         Raises:
-            CardError: the modality is none.
+            CardError: the modality is none, or the frames a second are no number.
         """
+        if self.fps is not None and not math.isfinite(self.fps):
+            raise CardError(f"--fps {self.fps}: expected a finite number")
         asked = card.preprocessing
         if self.frames is not None:
             ladder = [replace(rung, frames=min(rung.frames, self.frames)) for rung in asked.ladder]
@@ -43,7 +47,7 @@ class Ablation:
     def label(self) -> str:
         """Return what sets a run with these changes apart by name, for example ``-frames32``."""
         named = {"frames": self.frames, "fps": self.fps, "size": self.shorter_edge_px}
-        parts = [f"{name}{value:g}" for name, value in named.items() if value is not None]
+        parts = [f"{name}{value:.15g}" for name, value in named.items() if value is not None]
         if self.modality is not None:
             parts.append(check_modality(self.modality))
         if self.teacher_forcing:

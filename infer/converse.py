@@ -10,6 +10,7 @@ history, an actor holds what its model had room for, and nothing before it.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,8 @@ def run_dialogues(
 ) -> Iterator[Done | None]:
     """Have dialogues; yield each answered turn, when its dialogue ends.
 
-    The ledger's ``news`` tells of turns as they are answered.
+    The ledger's ``news`` tells of turns as they are answered. Dialogues of one length come in any
+    order: two jobs of one run would else have the same ones at the same time.
 
     Raises:
         EngineFailed: the engine did not start.
@@ -46,7 +48,9 @@ def run_dialogues(
     """
     import ray
 
-    rows = [{"talks": _encode(some)} for some in side_by_side(talks)]
+    mixed = list(talks)
+    random.shuffle(mixed)
+    rows = [{"talks": _encode(some)} for some in side_by_side(mixed)]
     whole = ray.data.from_items(rows, override_num_blocks=len(rows))
     del rows
     yield from answer_rows(whole, DialogueActor, card, store_path, ledger)

@@ -6,9 +6,10 @@ The answers are the model's own, as it gave them, so the request of a turn, and 
 when the turns before it are answered: keys form a chain. Whatever is answered is found again by
 walking along it, and a dialogue that was killed goes on at its next turn.
 
-A turn that failed for good (filtered, refused without a word, too long …) said nothing to the user,
-and counts as silence in what follows; one whose answer was cut off said what there is of it. Behind
-a failure that may pass, the dialogue waits: what would follow is not known.
+A turn that failed for good (filtered, refused without a word, too long …) or was answered with
+nothing said nothing to the user, and counts as silence in what follows; one whose answer was cut
+off said what there is of it. Behind a failure that may pass, the dialogue waits: what would follow
+is not known.
 
 With teacher forcing the earlier answers are the benchmark's accepted ones (the first of several).
 Then all requests are known from the start, and no turn waits for another.

@@ -22,19 +22,27 @@ from cache.request import Request
 from infer.card import ModelCard
 from infer.errors import CardError, FeatureMissing
 from infer.media.decode import Prepared
+from infer.storable import storable, token_count
 
 _ENGINES = Path(__file__).parent / "engines"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a request ended and what came back."""
+    """How a request ended and what came back, fit to be stored whatever the engine made it of."""
 
     outcome: Outcome
     response: Response
     usage: Usage = field(default_factory=Usage)
     effective: dict[str, Any] = field(default_factory=dict)
     """Settings as they really were, beyond those of decoding."""
+
+    def __post_init__(self) -> None:
+        said, counted = msgspec.structs.asdict(self.response), msgspec.structs.asdict(self.usage)
+        counts = {name: token_count(value) for name, value in counted.items()}
+        object.__setattr__(self, "response", Response(**storable(said)))
+        object.__setattr__(self, "usage", Usage(**counts))
+        object.__setattr__(self, "effective", storable(self.effective))
 
 
 class Engine(Protocol):

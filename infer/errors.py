@@ -3,6 +3,7 @@
 InferError               exit code 2
 ├── UnknownModel         a name that is neither a bundled card nor a file
 ├── CardError            a model card does not hold
+│   └── FileUncut        a stretch of a file is to be sent, and whole files are
 ├── RemoteCodeRefused    a checkpoint brings code that the user did not allow to run
 ├── PlanError            what was asked for cannot be asked of this model
 │   └── ModalityAbsent   a clip has nothing of the modality that the model is given
@@ -33,6 +34,10 @@ class UnknownModel(InferError):
 
 class CardError(InferError):
     """A model card is not usable."""
+
+
+class FileUncut(CardError):
+    """A stretch of a file is to be sent, and the engine sends whole files."""
 
 
 class RemoteCodeRefused(InferError):

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, replace
 
 from cache.record import Outcome
+from infer.storable import storable
 
 _FILTERED = re.compile(
     r"content_?filter|content_policy_violation|data_?inspection_?failed|sensitive_?content"
@@ -104,6 +105,7 @@ def of_transport(error: Exception, secret: str) -> Fault | None:
 
 def cleaned(text: str, secret: str) -> str:
     """Return ``text`` on one line, short, and without the key or anything that looks like one."""
+    text = storable(text)
     if secret:
         text = text.replace(secret, "[api key]")
     flat = " ".join(_KEY_LIKE.sub("[api key]", text).split())

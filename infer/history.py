@@ -30,6 +30,7 @@ from cache.record import Outcome
 from cache.request import Media, Message, Request, Text
 from infer.dialogue import Cut, Dialogue, Parts
 from infer.engine import Answer, CountsTokens, Engine
+from infer.errors import FileUncut
 from infer.ladder import Attempt
 from infer.media.decode import Decoded, Prepared, sound_facts
 from infer.media.file import MediaFile
@@ -118,6 +119,11 @@ class History:
         request = msgspec.structs.replace(self.dialogue.base, messages=tuple(messages))
         return request, _together([shown.prepared for shown in kept])
 
+    def length_s(self, cut: Cut) -> float:
+        """Return how much of the clips a cut leaves."""
+        kept = (one.length_s for one in self.clips[cut.clip :] if one is not None)
+        return sum(kept) - cut.pieces * PIECE_S
+
     def dropped(self, cut: Cut) -> list[dict[str, Any]]:
         """Say what the model is not given: whole clips, and the beginning of one."""
         facts: list[dict[str, Any]] = [
@@ -155,21 +161,55 @@ async def ask_within(engine: Engine, history: History) -> Attempt:
     """Ask a turn with as much of its history as there is room for.
 
     Where the engine counts tokens, the first cut that fits is found by counting; else, and where
-    the engine finds it too long after all, by asking.
+    the engine finds it too long after all, by asking. An answer whose input was over the limit, as
+    its service counted, is not taken while there is more to drop. Where files cannot be cut, clips
+    are dropped whole.
     """
     cuts = list(history.cuts())
     limit = _limit(engine, history.dialogue.base.preprocessing.context_tokens)
     counts: dict[int, int | None] = {}
-    first = 0
+    at = 0
     if isinstance(engine, CountsTokens) and limit is not None:
-        first = await _first_that_fits(engine, history, cuts, limit, counts)
-    for asked, at in enumerate(range(first, len(cuts)), start=1):  # noqa: B007 - told below
+        at = await _first_that_fits(engine, history, cuts, limit, counts)
+    said: tuple[int, Prepared, Answer] | None = None
+    asked = 0
+    while at < len(cuts):
         request, prepared = history.sent(cuts[at])
-        answer = await engine.answer(request, prepared)
-        if answer.outcome is not Outcome.CONTEXT_OVERFLOW:
+        try:
+            answer = await engine.answer(request, prepared)
+        except FileUncut:
+            if said is None:
+                raise
+            at += 1
+            continue
+        said, asked = (at, prepared, answer), asked + 1
+        if answer.outcome is Outcome.CONTEXT_OVERFLOW:
+            at += 1
+        elif counts.get(at) is None and _is_over(answer.usage.input_tokens, limit):
+            at = _next_by_share(history, cuts, at, (limit or 0) / (answer.usage.input_tokens or 1))
+        else:
             break
+    assert said is not None, "a history has at least one cut"
+    at, prepared, answer = said
     context = _facts(history, cuts[at], answer, limit, counts.get(at), len(counts), asked)
     return Attempt(answer, prepared.effective | answer.effective | {"context": context})
+
+
+def _is_over(tokens: int | None, limit: int | None) -> bool:
+    return tokens is not None and limit is not None and tokens > limit
+
+
+def _next_by_share(history: History, cuts: Sequence[Cut], at: int, share: float) -> int:
+    """Return the next cut that leaves no more than a share of what the one at ``at`` leaves.
+
+    As if the tokens of the text were spread over the seconds, too: near enough, where every try
+    costs an answer.
+    """
+    left_s = history.length_s(cuts[at]) * share
+    rest = range(at + 1, len(cuts))
+    return next(
+        (one for one in rest if history.length_s(cuts[one]) <= left_s), max(len(cuts) - 1, at + 1)
+    )
 
 
 async def _first_that_fits(

@@ -16,7 +16,7 @@ import msgspec
 
 from infer.chat import Chat, Given
 from infer.encode import data_url, jpeg, mime_type, mp4, open_as_sent, wav
-from infer.errors import CardError
+from infer.errors import FileUncut
 from infer.media.file import MediaFile
 from infer.media.sound import Sound
 
@@ -47,7 +47,7 @@ def make_messages(chat: Chat, forms: Forms) -> list[dict[str, Any]]:
 
     Raises:
         DecodeError: a file cannot be read.
-        CardError: a stretch of a file is asked for, and the card sends whole files.
+        FileUncut: a stretch of a file is asked for, and the card sends whole files.
     """
     if forms.video == "images":
         chat = chat.with_pictures(timed=forms.frame_times)
@@ -93,7 +93,7 @@ def _sound(sound: Sound, forms: Forms) -> Content:
 
 def _file(file: MediaFile) -> bytes:
     if file.start_s is not None or file.end_s is not None:
-        raise CardError(
+        raise FileUncut(
             f"{file.path}: this card sends whole files, and a stretch of one is asked for: "
             "set preprocessing.as_files to false, so that the stretch is encoded"
         )

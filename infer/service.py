@@ -43,9 +43,14 @@ class Service(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             CardError: the URL is none, or carries a user name or a password.
         """
         url = (self.base_url_env and environ.get(self.base_url_env)) or self.base_url
-        parts = urlsplit(url)
-        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise CardError(f"base URL {url!r}: expected http:// or https:// and a host")
+        try:
+            parts = urlsplit(url)
+            sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # brackets or a port that are none
+            sound = False
+        if url and not sound:
+            shown = "the base URL" if "@" in url else f"base URL {url!r}"  # it may hold a password
+            raise CardError(f"{shown}: expected http:// or https:// and a host")
         if "@" in parts.netloc:
             raise CardError(
                 "the base URL carries a user name or password, and it is stored with each answer: "

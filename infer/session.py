@@ -116,10 +116,10 @@ def ask_plan(session: Session, plan: Plan) -> Summary:
     )
     if session.dry_run:
         summary.estimate = estimate(todo, card, _answered(store, sorted(keys)))
-    elif todo:
-        _ask(session, todo, summary)
-    since = session.header.created
-    _tally(summary, store, sorted(keys), {planned.key for planned in todo}, since=since)
+    asked = {planned.key for planned in todo}
+    if todo and not session.dry_run:
+        asked -= _ask(session, todo, summary)
+    _tally(summary, store, sorted(keys), asked, since=session.header.created)
     return summary
 
 
@@ -146,7 +146,7 @@ def have_dialogues(session: Session, plan: Dialogues) -> Summary:
         summary.estimate = estimate(list(run.nominal()), card, answered)
     elif run.todo:
         try:
-            _ask(session, run.todo, summary, run)
+            cached |= _ask(session, run.todo, summary, run)
         finally:
             store.refresh()
             run.look_up()
@@ -162,8 +162,12 @@ def _ask(
     todo: Sequence[Planned | Talk],
     summary: Summary,
     dialogues: DialogueRun | None = None,
-) -> None:
-    """Ask the requests; say in the summary how fast that was and why it ended early."""
+) -> set[str]:
+    """Ask the requests; say in the summary how fast that was and why it ended early.
+
+    Returns:
+        Keys of those that another job had stored when their turn came: they count as cached.
+    """
     store, card, run = session.store, session.card, session.header.name
     ledger = begin_ledger(store.path, run, session.shard)
     header = Header(
@@ -175,13 +179,18 @@ def _ask(
     )
     job = Job(header, todo, session.signals)
     rates = Rates(summary.pending)
+    found: set[str] = set()
     for done in follow(job.answers(), rates, f"{card.name} on {run}"):
         if dialogues is not None:
             dialogues.heard(done)
+        if done.found:
+            found.add(done.key)
+            summary.cached, summary.pending = summary.cached + 1, summary.pending - 1
     summary.interrupted, summary.requests_per_s = job.interrupted, rates.per_s
     if job.settled:
         end_ledger(ledger)
     store.refresh()
+    return found
 
 
 def _answered(store: Store, keys: Sequence[str]) -> Iterator[Record]:

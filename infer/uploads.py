@@ -26,7 +26,11 @@ _INVALID_ARGUMENT = 3
 
 
 class UploadFailed(Exception):
-    """The service took a file, and then could not read it."""
+    """The service did not take a file, or could not read it, or not in time."""
+
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,8 @@ class Uploads:
         self._timeout_s = timeout_s
         self._kept_bytes = kept_bytes
         self._entries: dict[str, _Entry] = {}  # the least recently used first
-        self._replaced: list[str] = []
+        self._kept: dict[str, None] = {}
+        """Names of all files that are at the service."""
 
     @asynccontextmanager
     async def hold(self, source: Source) -> AsyncIterator[Any]:
@@ -74,7 +79,8 @@ class Uploads:
 
         Raises:
             DecodeError: the service says that the file is at fault.
-            UploadFailed: the service could not read the file, and does not say why.
+            UploadFailed: the service did not take the file or could not read it, and does not say
+                why, or not in time.
         """
         entry = self._entry(source)
         entry.users += 1
@@ -89,20 +95,18 @@ class Uploads:
 
     def close(self) -> None:
         """Delete what is left at the service; what cannot be deleted, it forgets after two days."""
-        names = [entry.file.name for entry in self._entries.values() if entry.file is not None]
-        for name in names + self._replaced:
+        for name in list(self._kept):
             try:
                 self._client.files.delete(name=name)
             except Exception as error:
                 _note_kept(name, error)
         self._entries.clear()
-        self._replaced.clear()
+        self._kept.clear()
 
     def _entry(self, source: Source) -> _Entry:
         entry = self._entries.pop(source.key, None)
         if entry is not None and entry.ends_soon:
-            self._replaced.append(entry.file.name)
-            entry = None
+            entry = None  # others may still ask about it: deleted in the end
         if entry is None:
             entry = _Entry(asyncio.create_task(self._upload(source)), source.size)
         self._entries[source.key] = entry
@@ -115,30 +119,48 @@ class Uploads:
             unused = entry.users == 0 and entry.file is not None
             if unused and self._entries.get(key) is entry:
                 del self._entries[key]
-                try:
-                    await self._client.aio.files.delete(name=entry.file.name)
-                except Exception as error:
-                    _note_kept(entry.file.name, error)
+                await self._delete(entry.file.name)
 
     async def _upload(self, source: Source) -> Any:
         opened = await asyncio.to_thread(source.open)
         with opened:
-            sent = await self._client.aio.files.upload(
-                file=opened, config={"mime_type": source.mime_type}
-            )
-        return await self._ready(sent)
+            try:
+                sent = await self._client.aio.files.upload(
+                    file=opened, config={"mime_type": source.mime_type}
+                )
+            except (KeyError, ValueError) as error:  # the client's, for an answer it cannot read
+                said = error.args[0] if error.args else type(error).__name__
+                raise UploadFailed(f"the service did not take the file: {said}") from error
+        self._kept[sent.name] = None
+        try:
+            return await self._ready(sent)
+        except Exception:
+            await self._delete(sent.name)
+            raise
+
+    async def _delete(self, name: str) -> None:
+        del self._kept[name]
+        try:
+            await self._client.aio.files.delete(name=name)
+        except Exception as error:
+            _note_kept(name, error)
 
     async def _ready(self, file: Any) -> Any:
         pause_s = 0.25
-        async with asyncio.timeout(self._timeout_s):
-            while _state(file) == "PROCESSING":
-                await asyncio.sleep(pause_s)
-                pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
-                file = await self._client.aio.files.get(name=file.name)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                while _state(file) == "PROCESSING":
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+                    file = await self._client.aio.files.get(name=file.name)
+        except TimeoutError as error:
+            raise UploadFailed(
+                f"the service was not done with the file {self._timeout_s:g} s after the upload",
+                timed_out=True,
+            ) from error
         if _state(file) == "ACTIVE":
             return file
         said = file.error.message if file.error and file.error.message else "no reason is given"
-        self._replaced.append(file.name)
         if file.error and file.error.code == _INVALID_ARGUMENT:
             raise DecodeError(f"the service cannot read the file: {said}")
         raise UploadFailed(f"the service failed to process the file: {said}")

@@ -13,7 +13,7 @@ Source: OmniAssistBench, section 4.1, Tables 2 and 3, appendix A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.item import TaskType
@@ -32,6 +32,10 @@ OVERALL = "overall"
 #: What the means are by, from the whole to the smallest.
 LEVELS = (OVERALL, "tier", "major_task", "sub_task")
 
+#: The widest number with its counts: ``100.0 (685/685)``.
+_CELL = 15
+#: So many of those, and the names of the groups, fit into a line.
+_COLUMNS_A_TABLE = 9
 _COLUMNS = (*WHOLE, "level", "group", "n_expected", "n_scored", "mean", "mean_all")
 
 
@@ -68,23 +72,35 @@ def assistant_means(
 
 def means_of(found: Scores) -> pl.DataFrame:
     """Return :func:`assistant_means` of what was scored; no rows where no judge was asked."""
-    judges = found.signature["judges"]
-    best = {name: judge["scale"]["max"] for name, judge in judges.items()}
-    return assistant_means(found.scores, found.items, best)
+    return assistant_means(found.scores, found.items, best_of(found.signature))
+
+
+def best_of(signature: Mapping[str, Any]) -> dict[str, float]:
+    """Return judge → its best score."""
+    return {name: judge["scale"]["max"] for name, judge in signature["judges"].items()}
 
 
 def means_text(means: pl.DataFrame) -> str:
-    """Return the means as a table for people: a line a group, a column a run and judge."""
+    """Return the means as tables for people: a line a group, a column a run and judge.
+
+    Names are never cut, for then two could look alike; too many columns for a line make a further
+    table.
+    """
+    if means.is_empty():
+        return ""
+    columns = list(means.select("run", "judge").unique(maintain_order=True).iter_rows())
+    parts = range(0, len(columns), _COLUMNS_A_TABLE)
+    return "\n\n".join(_table(means, columns[at : at + _COLUMNS_A_TABLE]) for at in parts)
+
+
+def _table(means: pl.DataFrame, columns: Sequence[tuple[str, str]]) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    if means.is_empty():
-        return ""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = list(means.select("run", "judge").unique(maintain_order=True).iter_rows())
     table.add_column("points of 100, over pairs", no_wrap=True)
     for run, judge in columns:
-        table.add_column(f"{run}\n{judge}", justify="right")
+        table.add_column(f"{run}\n{judge}", justify="right", overflow="fold", min_width=_CELL)
     for (level, group), rows in means.group_by("level", "group", maintain_order=True):
         found = {(row["run"], row["judge"]): row for row in rows.iter_rows(named=True)}
         indent = "  " * LEVELS.index(str(level))

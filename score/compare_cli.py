@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejudge import emit, json_option
+
+if TYPE_CHECKING:
+    from score.statistics.folder import Scored
 
 
 @click.command()
@@ -25,8 +28,9 @@ from rejudge import emit, json_option
               help="The group that gaps are measured from. Default: the largest.")  # fmt: skip
 @click.option("--reading", type=click.Choice(["scored-only", "failures-as-wrong"]),
               default="scored-only", show_default=True, help="How failures count.")  # fmt: skip
-@click.option("--mean", type=click.Choice(["over-topics", "over-items"]), default="over-topics",
-              show_default=True, help="What overall means are taken over.")  # fmt: skip
+@click.option("--mean", type=click.Choice(["over-topics", "over-items"]),
+              help="What overall means are taken over. Default: as the benchmark's tables: topics, "
+              "but items for OmniAssistBench.")  # fmt: skip
 @click.option("--minimum", type=click.IntRange(2), default=10, show_default=True,
               help="Items below which nothing is tested.")  # fmt: skip
 @click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
@@ -55,12 +59,21 @@ def compare(
         raise click.UsageError("--replicates writes a file: name a folder with --out")
     found = load(folder)
     others = candidates or tuple(run for run in found.runs() if run != baseline)
+    options["mean"] = options["mean"] or _usual_mean(found)
     question = _question(baseline, others, options)
     asked = {name: options[name] for name in ("metrics", "judge", "reference", "seed")}
     compared = answer(found, question, n_replicates=options["n_replicates"], **asked)
     if out is not None:
         write(compared, out, replicates=options["replicates"])
     emit(as_dict(compared), lambda: as_text(compared), as_json=as_json)
+
+
+def _usual_mean(found: Scored) -> str:
+    """What the benchmark's own tables take their means over."""
+    from bench.registry import is_over_topics
+
+    over_topics = all(map(is_over_topics, found.scores["benchmark"].unique()))
+    return "over-topics" if over_topics else "over-items"
 
 
 def _question(baseline: str, candidates: tuple[str, ...], options: dict[str, Any]) -> Any:

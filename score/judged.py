@@ -5,6 +5,10 @@
 An aspect is 2 (yes), 1 (partly), 0 (no) or −1 (not applicable); empty where the judge's word could
 not be read. A score is from 0 to 5, or −1 where there is no verdict: that is a status here, never a
 number that a mean could take in.
+
+Scores have no place for all of it: rows of turns that are in no mean, aspects without a verdict,
+the file's own word for a class. So an imported file is kept beside the scores that were made of it
+(``judged/RUN.csv``), and leaves as it came.
 """
 
 from __future__ import annotations
@@ -12,15 +16,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from bench.classes import REAL_CASE
 from bench.item import AssistantReference, Item
-from score.assistant import METRIC
-from score.errors import ScoreError
-from score.output import SIGNATURE
+from score.answers import JUDGE_FAILED, SCORED
+from score.assistant import BEST, METRIC
+from score.errors import OutputUnwritable, ScoreError
+from score.output import SIGNATURE, replace_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,11 +43,14 @@ ASPECTS = (
     "conversational_tone",
 )
 COLUMNS = ("video_name", "video_class", *ASPECTS, "score", "rationale")
-BEST = 5.0
 NO_VERDICT = -1.0
 
 _WORDS = {"yes": 2.0, "partly": 1.0, "no": 0.0, "not applicable": -1.0, "n/a": -1.0, "na": -1.0}
 _LONGEST = 2**31 - 1
+_log = logging.getLogger("rejudge.import")
+_KEPT = "judged"
+#: The class of all real-world cases; their sub-task is which case it is.
+_REAL_WORLD = "real-world"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +68,11 @@ class JudgedRow:
     @property
     def item(self) -> str:
         """The id of the item."""
-        return f"assistant/{self.video_name.removesuffix('.mp4')}"
+        return f"assistant/{self.video_name.strip().removesuffix('.mp4')}"
 
 
 def read_judged(path: Path) -> list[JudgedRow]:
-    """Read a judged file.
+    """Read a judged file; a warning names the columns that are not taken in.
 
     Raises:
         ScoreError: it cannot be read, or a row is not what it should be; names the line.
@@ -79,6 +89,8 @@ def read_judged(path: Path) -> list[JudgedRow]:
                 f"{path}: expected each of these columns once: {', '.join(missing)}; found "
                 f"{', '.join(columns) or 'none'}"
             )
+        if more := sorted(repr(name) for name in columns if name not in COLUMNS):
+            _log.warning("%s: not taken in are the columns %s", path, ", ".join(more))
         rows: dict[str, JudgedRow] = {}
         begins = reader.line_num + 1
         for fields in reader:
@@ -92,6 +104,20 @@ def read_judged(path: Path) -> list[JudgedRow]:
     finally:
         csv.field_size_limit(usual)
     return list(rows.values())
+
+
+def read_runs(files: Iterable[Path]) -> dict[str, list[JudgedRow]]:
+    """Read judged files, each of the run that it is named like.
+
+    Raises:
+        ScoreError: two have one name, or one cannot be read.
+    """
+    found: dict[str, list[JudgedRow]] = {}
+    for path in files:
+        if path.stem in found:
+            raise ScoreError(f"two files are named {path.stem}: {path} is the second; rename one")
+        found[path.stem] = read_judged(path)
+    return found
 
 
 def judged_text(rows: Iterable[JudgedRow]) -> str:
@@ -113,10 +139,10 @@ def load_verdicts(folder: Path, judge: str) -> pl.DataFrame:
     """
     import polars as pl
 
+    made = _signature(folder)
     try:
-        made = json.loads((folder / SIGNATURE).read_text(encoding="utf-8"))
         verdicts = pl.read_parquet(folder / "verdicts.parquet")
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ScoreError(f"{folder} holds no scores: write them with rejudge score") from error
     scale = made.get("judges", {}).get(judge, {}).get("scale")
     if scale is not None and (scale["min"], scale["max"]) != (0.0, BEST):
@@ -127,8 +153,46 @@ def load_verdicts(folder: Path, judge: str) -> pl.DataFrame:
     return verdicts
 
 
+def write_judged(rows: Iterable[JudgedRow], path: Path) -> None:
+    """Write a judged file, and the folders that it is in.
+
+    Raises:
+        OutputUnwritable: it cannot be written.
+    """
+    text = judged_text(rows)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, lambda beside: beside.write_bytes(text.encode()))
+    except OSError as error:
+        raise OutputUnwritable(f"{path} cannot be written: {error}") from error
+
+
+def keep(rows: Iterable[JudgedRow], run: str, folder: Path) -> None:
+    """Keep the rows of a judged file beside the scores that are made of them.
+
+    Raises:
+        OutputUnwritable: the folder cannot be written to.
+    """
+    write_judged(rows, folder / _KEPT / f"{run}.csv")
+
+
+def kept(folder: Path, run: str, judge: str) -> list[JudgedRow] | None:
+    """Return the rows of the judged file that a folder of scores was made of; None: of none.
+
+    Raises:
+        ScoreError: the folder holds no scores, or they were made of a file that is gone.
+    """
+    imported = _signature(folder).get("imported", {})
+    if imported.get("judge") != judge or run not in imported.get("runs", []):
+        return None
+    return read_judged(folder / _KEPT / f"{run}.csv")
+
+
 def rows_of(verdicts: pl.DataFrame, items: Sequence[Item], run: str, judge: str) -> list[JudgedRow]:
-    """Return what a judge said of a run, a row for each item that has an accepted answer.
+    """Return what a judge said of a run: a row for each reply that it was heard on.
+
+    −1 is a reply of the judge that could not be read. A turn without a reply, or one that the judge
+    was not asked about or did not answer, has no row: a judged file has no word for it.
 
     Args:
         verdicts: Rows of ``verdicts.parquet``.
@@ -150,33 +214,38 @@ def rows_of(verdicts: pl.DataFrame, items: Sequence[Item], run: str, judge: str)
         raise ScoreError(f"no verdicts of {judge} on {run}; there are: {known}")
     if own["item"].is_duplicated().any():
         raise ScoreError(f"run {run} has several samples an item, and a judged file has one row")
-    found = {row["item"]: row for row in own.iter_rows(named=True)}
-    rows = []
-    for item in items:
-        if not is_scored(item):
-            continue
-        row = found.get(item.id)
-        aspects = {one["name"]: one["value"] for one in row["aspects"]} if row else {}
-        has_score = row is not None and row["score"] is not None
-        rows.append(
-            JudgedRow(
-                video_name=item.id.removeprefix("assistant/"),
-                video_class=item.topic,
-                aspects={
-                    name: (-1.0 if aspects[name] is None else aspects[name])
-                    for name in ASPECTS
-                    if name in aspects
-                },
-                score=row["score"] if row and has_score else NO_VERDICT,
-                rationale=(row["justification"] or row["reason"]) if row else "no reply",
-            )
-        )
-    return rows
+    heard = own.filter(pl.col("status").cast(pl.String).is_in([SCORED, JUDGE_FAILED]))
+    found = {row["item"]: row for row in heard.iter_rows(named=True)}
+    return [_row_of(item, found[item.id]) for item in items if item.id in found]
+
+
+def _row_of(item: Item, row: Mapping[str, Any]) -> JudgedRow:
+    aspects = {one["name"]: one["value"] for one in row["aspects"]}
+    is_case = item.attributes.tier == _REAL_WORLD
+    return JudgedRow(
+        video_name=item.id.removeprefix("assistant/"),
+        video_class=REAL_CASE if is_case else item.topic,
+        aspects={
+            name: (-1.0 if aspects[name] is None else aspects[name])
+            for name in ASPECTS
+            if name in aspects
+        },
+        score=NO_VERDICT if row["score"] is None else row["score"],
+        rationale=row["justification"] or row["reason"],
+    )
 
 
 def is_scored(item: Item) -> bool:
     """Whether a turn has an accepted answer, and so a score."""
     return isinstance(item.reference, AssistantReference) and bool(item.reference.answers)
+
+
+def _signature(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / SIGNATURE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScoreError(f"{folder} holds no scores: write them with rejudge score") from error
+    return found
 
 
 def _row(fields: Mapping[str, str | None], where: str) -> JudgedRow:
@@ -186,7 +255,7 @@ def _row(fields: Mapping[str, str | None], where: str) -> JudgedRow:
     if not texts["video_name"].strip():
         raise ScoreError(f"{where}: video_name is empty")
     return JudgedRow(
-        video_name=texts["video_name"].strip(),
+        video_name=texts["video_name"],
         video_class=texts["video_class"],
         aspects={name: _aspect(texts[name], name, where) for name in ASPECTS},
         score=_score(texts["score"], where),

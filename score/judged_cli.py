@@ -28,16 +28,21 @@ def import_judged(
 ) -> None:
     """Take in judged files of OmniAssistBench's own evaluation; a file's name is its run.
 
+    The files are kept in the folder, so that `score export` gives them back as they were.
+
     Example: rejudge score import omniassist judged/*.csv --data DIR --judge gpt-5 --out ./scores
     """
     from bench import registry
     from score.assistant import means_of, means_text
-    from score.judged import read_judged
+    from score.judged import keep, read_runs
     from score.judged_scores import scores_of
     from score.output import write
 
     items = registry.get(benchmark).load(data)
-    found = scores_of({path.stem: read_judged(path) for path in files}, items, judge, benchmark)
+    read = read_runs(files)
+    found = scores_of(read, items, judge, benchmark)
+    for run, rows in read.items():
+        keep(rows, run, out)
     write(found, out)
     means = means_of(found)
     emit(
@@ -66,17 +71,22 @@ def export_judged(
 ) -> None:
     """Write what a judge said of a run as a judged file of OmniAssistBench.
 
+    Turns without a reply, or not judged yet, have no row.
+
     Example: rejudge score export omniassist ./scores --run R --judge gpt-5 --out judged.csv
     """
     from bench import registry
-    from score.judged import judged_text, load_verdicts, rows_of
-    from score.output import replace_file
+    from score.judged import is_scored, kept, load_verdicts, rows_of, write_judged
 
     items = registry.get(benchmark).load(data)
-    rows = rows_of(load_verdicts(scores, judge), items, run, judge)
-    replace_file(out, lambda path: path.write_text(judged_text(rows), encoding="utf-8"))
+    rows = kept(scores, run, judge)
+    if rows is None:
+        rows = rows_of(load_verdicts(scores, judge), items, run, judge)
+    there = {row.item for row in rows}
+    left_out = sum(is_scored(item) and item.id not in there for item in items)
+    write_judged(rows, out)
     emit(
-        {"out": str(out), "rows": len(rows)},
-        lambda: f"{len(rows)} rows in {out}",
+        {"out": str(out), "rows": len(rows), "left_out": left_out},
+        lambda: f"{len(rows)} rows in {out}; {left_out} turn(s) have none: no reply, or not judged",
         as_json=as_json,
     )

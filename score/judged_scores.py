@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.item import Item, TaskType
 from cache.run import IMPORT_ENGINE, RunHeader
 from score.answers import JUDGE_FAILED, MISSING, SCORED, Answer
-from score.assistant import METRIC
+from score.assistant import BEST, METRIC
 from score.errors import ScoreError
 from score.frames import base_frame, errors_frame, items_frame, predictions_frame, scores_frame
 from score.grades import Judged, verdicts_frame
 from score.judged import JudgedRow, is_scored
 from score.metrics import Cells, Column
+from score.output import TABLES
 from score.profile import OMNIASSIST_REFERENCE
-from score.signature import signature
+from score.signature import signature, with_contents
 
 if TYPE_CHECKING:
     from score.judge.verdict import JudgeFailure, Verdict
@@ -68,10 +69,19 @@ def scores_of(
     )
     none = np.array([], dtype=np.int64)
     errors = errors_frame(predicted[0].select(base.columns), none, [], [], "")
-    return Scores(
-        scores, pl.concat(predicted), pl.concat(said), errors, items_frame(items),
-        made | {"imported": {"judge": judge, "runs": sorted(files)}},
-    )  # fmt: skip
+    tables = (scores, pl.concat(predicted), pl.concat(said), errors, items_frame(items))
+    signed = made | {
+        "judges": {judge: _judge(judge, files)},
+        "imported": {"judge": judge, "runs": sorted(files)},
+    }
+    return Scores(*tables, with_contents(signed, dict(zip(TABLES, tables, strict=True))))
+
+
+def _judge(name: str, files: Mapping[str, Sequence[JudgedRow]]) -> dict[str, Any]:
+    """What is known of the judge: its scale. The rubric it was given is not in its files."""
+    whole = all(row.score.is_integer() for rows in files.values() for row in rows)
+    scale = {"min": 0.0, "max": BEST, "integer": whole}
+    return {"name": name, "engine": IMPORT_ENGINE, "model": name, "samples": 1, "scale": scale}
 
 
 def _columns(

@@ -1,12 +1,14 @@
 """The signature of scores: how every number was made.
 
 What can change a number is in it: profile, versions of the packages that compute, the encoder's
-weights, each judge's spec and rubric, how each run was made, and the counts behind the means.
-Nothing else is, so the same scores have the same signature.
+weights, each judge's spec and rubric, how each run was made, and the counts behind the means. So is
+a digest of what each table holds: answers and verdicts decide that. Nothing else is, so the same
+scores have the same signature, and other scores another.
 """
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -84,6 +86,26 @@ def signature(
     }
 
 
+def content_sha256(table: pl.DataFrame) -> str:
+    """Return the SHA-256 of what a table holds, whatever the order of its rows and columns.
+
+    Of each row's JSON, sorted. Floats count with nine digits: sums that machines add up in another
+    order differ behind those.
+    """
+    from polars import selectors
+
+    columns = table.select(sorted(table.columns))
+    rounded = columns.with_columns(selectors.float().round_sig_figs(9))
+    lines = sorted(rounded.write_ndjson().encode().splitlines())
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def with_contents(made: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """Return a signature that has the digest of these tables, too."""
+    digests = {name: content_sha256(table) for name, table in tables.items()}
+    return {**made, "tables": {**made.get("tables", {}), **digests}}
+
+
 def _versions(packages: Sequence[str]) -> dict[str, str]:
     found = {}
     for name in packages:
@@ -95,9 +117,11 @@ def _versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def _encoder(encoder: Encoder, truncated: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    # Where a folder lies differs between machines; what is in it does not.
+    named = None if encoder.folder is None else encoder.folder.resolve().name
     return {
-        "model": MODEL if encoder.folder is None else str(encoder.folder),
-        "source": encoder.source,
+        "model": named or MODEL,
+        "source": f"folder {named}" if named else encoder.source,
         "weights_sha256": encoder.weights_sha256,
         "dtype": encoder.precision,
         "texts": encoder.n_texts,

@@ -1,4 +1,7 @@
-"""What ``rejudge score`` prints: macro means in both readings, with their counts."""
+"""What ``rejudge score`` prints: the benchmark's own means in both readings, with their counts.
+
+SONIC-O1's are means over topics, OmniAssistBench's over pairs, judges' scores as points of 100.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.item import TaskType
+from bench.registry import is_over_topics
 from score.aggregate import item_means, macro_means, topic_means
 from score.answers import MISSING, SCORED, STATUSES
+from score.assistant import BEST, METRIC, best_of
 from score.precision import FLOAT32
 from score.statistics.panel import Reading
 
@@ -18,56 +23,81 @@ if TYPE_CHECKING:
     from score.profile import Profile
     from score.scoring import Scores
 
+_KEYS = ["run", "task", "metric", "judge"]
+_ITEM_BOUNDS = frozenset(
+    f"item_{name}{after}" for name in ("low", "high", "undefined") for after in ("", "_all")
+)
 _FAILURES = tuple(status for status in STATUSES if status != SCORED)
 
 
 def summarise(found: Scores, profile: Profile) -> list[dict[str, Any]]:
     """Return a row for each run × metric × judge: means over topics and over items, and counts.
 
+    ``headline`` and ``headline_all`` are the means that the benchmark's paper has, in ``unit``:
+    empty, or ``of 100``. The other means are in the metric's own numbers.
+
     Where intervals were asked for, ``low`` and ``high`` bound ``mean``, and ``low_all`` and
     ``high_all`` bound ``mean_all``; null where one is undefined, and ``undefined`` says why.
+    ``headline_low`` and ``headline_high`` bound ``headline``.
     """
     exact = profile.exact_sums
     macro = macro_means(topic_means(found.scores, exact_sums=exact), exact_sums=exact)
     plain = item_means(found.scores, exact_sums=exact).rename(
         {"mean": "item_mean", "mean_all": "item_mean_all"}
     )
-    keys = ["run", "task", "metric", "judge"]
     rows = macro.join(
-        plain.select(*keys, "item_mean", "item_mean_all"),
-        on=keys,
+        plain.select(*_KEYS, "item_mean", "item_mean_all"),
+        on=_KEYS,
         how="left",
         maintain_order="left",
     )
     if found.estimates is not None:
-        for reading, suffix in ((Reading.SCORED_ONLY, ""), (Reading.FAILURES_AS_WRONG, "_all")):
-            bounds = _bounds(found.estimates, reading, suffix)
-            rows = rows.join(bounds, on=keys, how="left", maintain_order="left")
-    counted = rows.join(_statuses(found.scores), on=keys, how="left", maintain_order="left")
-    return counted.sort("run", "task", maintain_order=True).to_dicts()
+        for over, before in (("over-topics", ""), ("over-items", "item_")):
+            for reading, after in ((Reading.SCORED_ONLY, ""), (Reading.FAILURES_AS_WRONG, "_all")):
+                bounds = _bounds(found.estimates, over, reading, before, after)
+                rows = rows.join(bounds, on=_KEYS, how="left", maintain_order="left")
+    counted = rows.join(_statuses(found.scores), on=_KEYS, how="left", maintain_order="left")
+    best = best_of(found.signature)
+    listed = counted.sort("run", "task", maintain_order=True).to_dicts()
+    return [_with_headline(row, best) for row in listed]
 
 
-def _bounds(estimates: pl.DataFrame, reading: Reading, suffix: str) -> pl.DataFrame:
-    """Return the intervals of the means over topics in one reading."""
+def _with_headline(row: dict[str, Any], best: Mapping[str, float]) -> dict[str, Any]:
+    """Add the benchmark's own mean; bounds of means over items are that of nothing else."""
+    before = "" if is_over_topics(row["benchmark"]) else "item_"
+    of_100 = row["task"] == TaskType.ASSISTANT and row["metric"] == METRIC
+    factor = 100.0 / best.get(row["judge"], BEST) if of_100 else 1.0
+    named = {
+        "headline": row[f"{before}mean"],
+        "headline_all": row[f"{before}mean_all"],
+        "headline_low": row.get(f"{before}low"),
+        "headline_high": row.get(f"{before}high"),
+    }
+    points = {name: None if value is None else value * factor for name, value in named.items()}
+    kept = {name: value for name, value in row.items() if name not in _ITEM_BOUNDS}
+    return kept | points | {"unit": "of 100" if of_100 else ""}
+
+
+def _bounds(
+    estimates: pl.DataFrame, over: str, reading: Reading, before: str, after: str
+) -> pl.DataFrame:
+    """Return the intervals of one kind of mean in one reading, in columns of these names."""
     import polars as pl
 
-    whole = estimates.filter(by="", mean="over-topics", reading=str(reading))
-    names = {"low": f"low{suffix}", "high": f"high{suffix}", "reason": f"undefined{suffix}"}
-    more = ["level", "n_clusters"] if not suffix else []
+    whole = estimates.filter(by="", mean=over, reading=str(reading))
+    names = {"low": "low", "high": "high", "reason": "undefined"}
+    more = ["level", "n_clusters"] if not before and not after else []
     return whole.select(
-        "run",
-        "task",
-        "metric",
-        "judge",
+        *_KEYS,
         *more,
-        *(pl.col(old).alias(new) for old, new in names.items()),
+        *(pl.col(old).alias(f"{before}{new}{after}") for old, new in names.items()),
     )
 
 
 def _statuses(scores: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    return scores.group_by("run", "task", "metric", "judge").agg(
+    return scores.group_by(_KEYS).agg(
         (pl.col("status") == status).sum().alias(status) for status in _FAILURES
     )
 
@@ -80,16 +110,18 @@ def as_text(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("run", "task", "metric", "judge"):
+    for heading in _KEYS:
         table.add_column(heading, no_wrap=True)
-    for heading in ("mean", "95% interval", "failures wrong", "scored", "expected", *_FAILURES):
+    numbers = ("mean", "95% interval", "failures wrong", "unit", "scored", "expected")
+    for heading in (*numbers, *_FAILURES):
         table.add_column(heading.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            *(row[name] for name in ("run", "task", "metric", "judge")),
-            _number(row["mean"]),
-            _range(row.get("low"), row.get("high")),
-            _number(row["mean_all"]),
+            *(row[name] for name in _KEYS),
+            _number(row["headline"], row["unit"]),
+            _range(row["headline_low"], row["headline_high"], row["unit"]),
+            _number(row["headline_all"], row["unit"]),
+            row["unit"],
             str(row["n_scored"]),
             str(row["n_expected"]),
             *(str(row[status] or "") for status in _FAILURES),
@@ -98,14 +130,23 @@ def as_text(
     with console.capture() as capture:
         console.print(table)
     lines = [line.rstrip() for line in capture.get().splitlines()]
-    return "\n".join([*lines, "", *notes(signature), *more])
+    return "\n".join([*lines, "", *_kinds(rows), *notes(signature), *more])
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what the means are means over."""
+    kinds = {is_over_topics(row["benchmark"]) for row in rows}
+    said = {
+        True: "Means are macro means over topics.",
+        False: "Means are over question–answer pairs. A judge's are points of 100.",
+    }
+    return [said[kind] for kind in sorted(kinds)]
 
 
 def notes(signature: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the numbers must know."""
     found = [
-        "Means are macro means over topics. mean: of what was scored; failures wrong: of all that "
-        "was expected.",
+        "mean: of what was scored; failures wrong: of all that was expected.",
         f"Profile {signature['profile']['name']}.",
     ]
     if drawn := signature.get("resampling"):
@@ -146,9 +187,11 @@ def unasked(verdicts: pl.DataFrame, judges: Mapping[str, str], command: str) -> 
     ]
 
 
-def _range(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.4f}–{high:.4f}"
+def _range(low: float | None, high: float | None, unit: str) -> str:
+    return "–" if low is None or high is None else f"{_number(low, unit)}–{_number(high, unit)}"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}" if unit else f"{value:.4f}"

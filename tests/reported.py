@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import registry
-from bench.item import ChoiceReference, IntervalReference, Item, SummaryReference
+from bench.item import (
+    AssistantReference,
+    ChoiceReference,
+    IntervalReference,
+    Item,
+    SummaryReference,
+)
 from cache.record import Outcome, Record, Response
 from cache.request import Message, Request, Text
 from cache.run import RunHeader, RunLine
@@ -100,7 +106,14 @@ def scripted(items: Sequence[Item]) -> Answering:
     return answer
 
 
-def ask(store: Store, run: str, model: str, items: Sequence[Item], answering: Answering) -> None:
+def ask(
+    store: Store,
+    run: str,
+    model: str,
+    items: Sequence[Item],
+    answering: Answering,
+    benchmark: str = "demo",
+) -> None:
     """Put a run into a store."""
     lines = []
     for item in items:
@@ -116,7 +129,7 @@ def ask(store: Store, run: str, model: str, items: Sequence[Item], answering: An
         lines.append(RunLine(item=item.id, key=request.key()))
     store.flush()
     tasks = tuple(dict.fromkeys(str(item.task) for item in items))
-    store.write_run(RunHeader(name=run, benchmark="demo", model=model, tasks=tasks), lines)
+    store.write_run(RunHeader(name=run, benchmark=benchmark, model=model, tasks=tasks), lines)
 
 
 def demo_folders(root: Path) -> Folders:
@@ -132,6 +145,51 @@ def demo_folders(root: Path) -> Folders:
         for spec in specs:
             grade(store, spec, pairs)
         found = with_intervals(score(store, items, ["alpha", "beta"], judges=specs))
+    write(found, root / "scores")
+    return Folders(root / "store", root / "scores", items)
+
+
+def assistant_folders(root: Path) -> Folders:
+    """Make a store and scores of two runs on the bundled dialogues.
+
+    alpha is right; beta says "Turn N.", and what is right in first turns only.
+    """
+    items = registry.get("demo-assistant").load(None)
+
+    def said(item: Item) -> str:
+        assert isinstance(item.reference, AssistantReference)
+        return item.reference.answers[0]
+
+    def numbered(item: Item) -> str:
+        return f"Turn {item.turn}. {said(item) if item.turn == 1 else ''}"
+
+    with Store(root / "store", create=True) as store:
+        ask(store, "alpha", "model-a", items, said, "demo-assistant")
+        ask(store, "beta", "b" * 400, items, numbered, "demo-assistant")
+        pairs = [pair for run in ("alpha", "beta") for pair in run_pairs(store, run, items)]
+        grade(store, load_spec("lexical"), pairs)
+        judges = [load_spec("lexical")]
+        found = with_intervals(score(store, items, ["alpha", "beta"], judges=judges))
+    write(found, root / "scores")
+    return Folders(root / "store", root / "scores", items)
+
+
+def huge_folders(root: Path) -> Folders:
+    """Make a store and scores of intervals that are huge, no numbers, or empty."""
+    every = registry.get("demo").load(None)
+    items = [item for item in every if isinstance(item.reference, IntervalReference)]
+    no_numbers = {"start_s": "inf", "end_s": "NaN", "rationale_model": "A guess."}
+    given = {
+        items[0].id: located(items[0], 1e300, 1e308),
+        items[1].id: json.dumps(
+            {"questions": [{"question_id": items[1].question_id, **no_numbers}]}
+        ),
+        items[2].id: located(items[2], 5.0, 5.0),
+    }
+    with Store(root / "store", create=True) as store:
+        ask(store, "alpha", "model-a", items, lambda item: given.get(item.id) or right(item))
+        ask(store, "beta", "model-b", items, right)
+        found = with_intervals(score(store, items, ["alpha", "beta"]))
     write(found, root / "scores")
     return Folders(root / "store", root / "scores", items)
 

@@ -40,7 +40,7 @@ def test_out_takes_a_file_for_each_table_and_stdout_names_them(
     done = call(folder, "--format", form, "--out", tmp_path, "--table", "3", "--table", "A5")
     names = [f"sonic-o1-main.{suffix}", f"sonic-o1-summary-by-topic.{suffix}"]
     assert done.stdout.splitlines() == [str(tmp_path / name) for name in names]
-    made = ["sonic-o1-main.made.json", "sonic-o1-summary-by-topic.made.json"]
+    made = [f"{name}.made.json" for name in names]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, *made])
 
 
@@ -78,7 +78,7 @@ def test_a_value_of_hundreds_of_digits_is_printed_with_its_power_of_ten() -> Non
 def test_statistics_of_the_annotations_are_a_command_of_their_own(tmp_path: Path) -> None:
     done = call("statistics", "demo", "--table", "A2", "--format", "csv", "--out", tmp_path)
     assert done.stdout == f"{tmp_path / 'sonic-o1-domains.csv'}\n"
-    made = json.loads((tmp_path / "sonic-o1-domains.made.json").read_text("utf-8"))
+    made = json.loads((tmp_path / "sonic-o1-domains.csv.made.json").read_text("utf-8"))
     assert made["benchmark"] == "demo"
 
 
@@ -86,3 +86,25 @@ def test_the_paper_is_the_one_that_has_the_scores_tasks(tmp_path: Path) -> None:
     omni_folder(tmp_path)
     done = call(tmp_path, "--table", "2", "--judge", "gpt-5")
     assert done.stdout.startswith("**OmniAssistBench: basic")
+
+
+def test_runs_are_chosen_and_renamed(tmp_path: Path) -> None:
+    rows = [row for name in ("alpha", "beta", "gamma") for row in run_rows(name)]
+    folder = score_folder(tmp_path, rows)
+    chosen = ["--run", "gamma=Ours", "--run", "alpha"]
+    (table,) = json.loads(call(folder, "--table", "main", *chosen, "--json").stdout)["tables"]
+    assert [row["label"] for row in table["blocks"][0]["rows"]] == ["Ours", "alpha"]
+    error = call(folder, "--run", "delta").exception
+    assert str(error) == "no run 'delta'; there are: alpha, beta, gamma"
+
+
+def test_a_table_that_is_wider_than_a_page_is_told_of(tmp_path: Path) -> None:
+    folder = score_folder(tmp_path, run_rows("a-very-long-name-" * 12))
+    done = call(folder, "--table", "main", "--format", "latex")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "sonic-o1-main is wider than a page: give runs shorter names with --run NAME=LABEL\n"
+    )
+    assert call(folder, "--table", "main").stderr == "", "other formats have no page"
+    short = ["--run", "a-very-long-name-" * 12 + "=A"]
+    assert call(folder, "--table", "main", "--format", "latex", *short).stderr == ""

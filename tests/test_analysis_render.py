@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,17 +14,11 @@ from analysis.build import build_tables
 from analysis.render import Format, render, write_tables
 from analysis.scores import load_scores
 from analysis.table import Block, Cell, Choice, Column, Intervals, Note, Rank, Row, Span, Table
+from tests.latex_document import compiled
 from tests.paper_scores import OMNI, SONIC, omni_folder, sonic_folder
 
 #: CASES: names that mean something to LaTeX, HTML and Markdown.
 HOSTILE = ["a_b&c 50%", "topic #1", "<b>judge</b>", "[x](y) | *z* `q` $5 ~^\\ {}", "  模型 ☃"]
-
-PREAMBLE = r"""\documentclass{article}
-\usepackage[a4paper,margin=2cm]{geometry}
-\usepackage{booktabs}
-\usepackage{xcolor}
-\begin{document}
-"""
 
 
 def small_table(label: str = "alpha", heading: str = "MCQ", note: str = "A note.") -> Table:
@@ -180,33 +171,6 @@ def test_markdown_shows_a_hostile_name_itself(name: str) -> None:
     assert page.texts.count("–") == 1
 
 
-@pytest.fixture(scope="module")
-def pdflatex() -> str:
-    found = shutil.which("pdflatex")
-    if found is None:
-        missing = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return found
-
-
-def compiled(pdflatex: str, folder: Path, text: str) -> str:
-    """Compile a document that holds ``text``, and return the log."""
-    (folder / "tables.tex").write_text(PREAMBLE + text + "\n\\end{document}\n", encoding="utf-8")
-    done = subprocess.run(
-        [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "tables.tex"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (folder / "tables.pdf").stat().st_size > 1000
-    return done.stdout
-
-
 def test_a_character_that_pdflatex_lacks_is_written_as_its_number() -> None:
     text = render([small_table("模 é")], Format.LATEX)
     assert "[U+6A21] é &" in text
@@ -214,7 +178,7 @@ def test_a_character_that_pdflatex_lacks_is_written_as_its_number() -> None:
 
 @pytest.mark.slow
 def test_every_table_of_both_papers_and_hostile_names_compile_and_fit_the_page(
-    pdflatex: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     sonic = load_scores(sonic_folder(tmp_path / "sonic"))
     omni = load_scores(omni_folder(tmp_path / "omni"))
@@ -232,7 +196,7 @@ def test_every_table_of_both_papers_and_hostile_names_compile_and_fit_the_page(
         Format.LATEX,
     )
     # One document: starting pdfLaTeX takes longer than setting a table.
-    log = compiled(pdflatex, tmp_path, text)
+    log = compiled(tmp_path, text)
     assert "Overfull" not in log
     assert r"a\_b\&c 50\%" in text
     assert r"topic \#1" in text
@@ -242,6 +206,6 @@ def test_every_table_of_both_papers_and_hostile_names_compile_and_fit_the_page(
 def test_files_are_named_for_their_tables(tmp_path: Path) -> None:
     written = write_tables([small_table()], Format.LATEX, tmp_path / "out")
     assert [path.name for path in written] == ["sonic-o1-small.tex"]
-    made = tmp_path / "out" / "sonic-o1-small.made.json"
+    made = tmp_path / "out" / "sonic-o1-small.tex.made.json"
     assert written[0].read_text(encoding="utf-8") == render([small_table()], Format.LATEX)
     assert {*(tmp_path / "out").iterdir()} == {*written, made}, "nothing half-written is left"

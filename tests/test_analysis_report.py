@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import OutputUnwritable, ScoresMissing
+from analysis.errors import OutputUnwritable
 from analysis.report.board import boards
 from analysis.report.catalog import metrics_of
 from analysis.report.failed import endings, reasons
@@ -25,7 +25,7 @@ from analysis.report.source import open_source
 from analysis.report.texts import MOST
 from rejudge import cli
 from score.answers import STATUSES
-from score.errors import ScoresMissing as NotScored
+from score.errors import ScoresMissing
 from tests.reported import HOSTILE, LONG, Folders, demo_folders
 from tests.score_folders import run_rows, score_folder
 
@@ -182,6 +182,9 @@ def test_failures_of_a_judge_are_counted_with_their_reason(
     scores = pl.read_parquet(tmp_path / "scores.parquet")
     here = (pl.col("run") == "alpha") & (pl.col("judge") == "strict") & (pl.col("task") == "choice")
     status = pl.when(here).then(pl.lit("judge_failed")).otherwise(pl.col("status").cast(pl.String))
+    # Edited by hand: the signature knows another content.
+    made = json.loads((tmp_path / "signature.json").read_text("utf-8"))
+    (tmp_path / "signature.json").write_text(json.dumps(made | {"tables": {}}))
     scores.with_columns(
         pl.when(~here).then("value").alias("value"),
         status.cast(scores.schema["status"]).alias("status"),
@@ -277,7 +280,7 @@ def test_a_folder_without_predictions_is_refused_with_the_command_that_writes_th
     tmp_path: Path,
 ) -> None:
     folder = score_folder(tmp_path / "scores", run_rows())
-    with pytest.raises(NotScored, match="is not there; write it with"):
+    with pytest.raises(ScoresMissing, match="is not there; write it with"):
         make_report(folder, tmp_path / "site")
     assert not (tmp_path / "site").exists()
 

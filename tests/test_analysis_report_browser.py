@@ -6,9 +6,7 @@ Every test also holds that nothing was asked of the network and that the console
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +15,10 @@ import pytest
 
 from analysis.report.site import make_report
 from bench.item import IntervalReference
+from tests.browsed import Open, launched, opened_item, visiting
 from tests.reported import HOSTILE, HOSTILE_MODEL, LONG, Folders, demo_folders, many_folder
 
-TIMEOUT_MS = 60_000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MB = 1_000_000
-
-Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -39,59 +34,17 @@ def site(folders: Folders) -> Path:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        missing = "no Chromium: apt-get install --no-install-recommends chromium"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str, site: Path) -> Iterator[Any]:
+def browser(site: Path) -> Iterator[Any]:
     # The report is there first: judges run an event loop, and Playwright holds the thread's.
     assert site.is_dir()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Root may have no sandbox, and /dev/shm is small in containers.
-        opened = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+    with launched() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
 def visit(browser: Any, site: Path) -> Iterator[Open]:
-    """Opens a page of the report; at the end nothing may have gone wrong on any."""
-    faults: list[str] = []
-    contexts = []
-
-    def opened(address: str, *, folder: Path = site, **settings: Any) -> Any:
-        context = browser.new_context(**settings)
-        context.set_default_timeout(TIMEOUT_MS)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(message.text))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda request: faults.extend(_remote(request.url)))
-        name, mark, state = address.partition("#")
-        page.goto(f"{(folder / name).as_uri()}{mark}{state}")
-        if address.startswith("answers"):
-            page.wait_for_selector("body[data-ready]")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
-def _remote(url: str) -> list[str]:
-    return [] if url.startswith(("file:", "data:")) else [url]
+    with visiting(browser, site) as opened:
+        yield opened
 
 
 def column(page: Any, table: str, at: int = 1) -> list[str]:
@@ -102,13 +55,6 @@ def column(page: Any, table: str, at: int = 1) -> list[str]:
 
 def counted(page: Any) -> str:
     text: str = page.locator("#count").inner_text()
-    return text
-
-
-def opened_item(page: Any) -> str:
-    """The id of the item that is shown, once its chunk is there."""
-    page.wait_for_selector("#item .answer")
-    text: str = page.locator("#item-title").inner_text()
     return text
 
 
@@ -127,7 +73,7 @@ def test_a_heading_sorts_the_leaderboard_and_the_address_keeps_it(visit: Open) -
     assert column(page, "headline") == ["alpha", "beta"]
     heading = page.locator("#headline").get_by_role("button", name="Multiple choice: Accuracy")
     heading.click()
-    page.wait_for_function("location.hash.includes('sort')")
+    page.wait_for_function("() => location.hash.includes('sort')")
     assert column(page, "headline") == ["alpha", "beta"]
     heading.click()
     page.wait_for_selector("#headline th[aria-sort=ascending]")
@@ -161,7 +107,7 @@ def test_slices_are_chosen_by_attribute_and_metric(visit: Open) -> None:
     page = visit("index.html")
     choose(page, "by", "relation")
     choose(page, "slice-metric", "Temporal localization: Recall at 0.5, %")
-    page.wait_for_function("location.hash.includes('by=relation')")
+    page.wait_for_function("() => location.hash.includes('by=relation')")
     shown = page.locator("[data-by]:visible caption")
     assert shown.all_inner_texts() == ["Temporal localization: Recall at 0.5, %, by relation"]
 
@@ -220,7 +166,9 @@ def test_items_can_be_ordered_by_score_and_by_how_far_runs_differ(visit: Open) -
     page = visit("answers.html#metric=choice:accuracy&order=spread")
     assert "50.0 %" in page.locator("#list li").first.inner_text()
     choose(page, "order", "high")
-    page.wait_for_function("document.querySelector('#list li').textContent.includes('100.0 %')")
+    page.wait_for_function(
+        "() => document.querySelector('#list li').textContent.includes('100.0 %')"
+    )
 
 
 def test_an_address_leads_to_its_item_and_back_leads_out_again(visit: Open) -> None:
@@ -228,9 +176,13 @@ def test_an_address_leads_to_its_item_and_back_leads_out_again(visit: Open) -> N
     assert opened_item(page) == "localization/01/001/0-36/0/002"
     assert page.locator("#list a[aria-current=true]").count() == 1
     page.get_by_role("button", name="Next item").click()
-    page.wait_for_function("document.getElementById('item-title').textContent.endsWith('0/003')")
+    page.wait_for_function(
+        "() => document.getElementById('item-title').textContent.endsWith('0/003')"
+    )
     page.go_back()
-    page.wait_for_function("document.getElementById('item-title').textContent.endsWith('0/002')")
+    page.wait_for_function(
+        "() => document.getElementById('item-title').textContent.endsWith('0/002')"
+    )
     assert page.locator("#task").input_value() == "localization"
 
 
@@ -240,7 +192,7 @@ def test_the_list_beside_an_item_is_the_page_that_has_it(visit: Open, folders: F
     assert page.locator("#page").inner_text() == "page 2 of 2"
     current = page.locator("#list a[aria-current=true]")
     assert folders.items[-1].id in current.inner_text()
-    page.wait_for_function("document.getElementById('found').scrollTop > 0")
+    page.wait_for_function("() => document.getElementById('found').scrollTop > 0")
 
 
 def test_an_address_of_no_item_says_so(visit: Open) -> None:
@@ -326,7 +278,7 @@ def test_the_player_begins_at_the_segment_and_its_file_is_there(
         item.clip.segment.end_s,
     ]
     assert (site / link).is_file()
-    page.wait_for_function("document.querySelector('video').readyState >= 1")
+    page.wait_for_function("() => document.querySelector('video').readyState >= 1")
     assert page.evaluate("document.querySelector('video').duration") > 10
 
 
@@ -364,7 +316,7 @@ def test_an_item_is_opened_by_keyboard_and_gets_the_focus(visit: Open) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert opened_item(page) == "summary/01/001"
-    page.wait_for_function("document.activeElement.id === 'item-title'")
+    page.wait_for_function("() => document.activeElement.id === 'item-title'")
 
 
 def test_a_narrow_screen_shows_the_list_or_the_item_and_the_way_back(visit: Open) -> None:
@@ -449,7 +401,7 @@ def test_thirty_thousand_answers_are_filtered_and_opened(visit: Open, tmp_path: 
     choose(page, "status", "unparsed")
     expect_count(page, "300 of 3,000 items, 300 answers")
     page.get_by_role("button", name="After").click()
-    page.wait_for_function("document.getElementById('page').textContent === 'page 2 of 6'")
+    page.wait_for_function("() => document.getElementById('page').textContent === 'page 2 of 6'")
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
     page.locator("#list a").last.click()

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.annotated import statistics_tables
 from analysis.build import build_tables
-from analysis.errors import AnalysisError, ScoresMissing, UnknownName
+from analysis.errors import AnalysisError, UnknownName
 from analysis.scores import Scores, load_scores
 from analysis.spec import load_paper, parse_paper
 from analysis.table import (
@@ -28,6 +28,7 @@ from analysis.table import (
 )
 from bench.registry import get
 from score.assistant import assistant_means
+from score.errors import ScoresMissing
 from score.statistics.answer import answer
 from score.statistics.compare import Question
 from score.statistics.estimate import estimates

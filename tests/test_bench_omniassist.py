@@ -194,10 +194,90 @@ def test_key_points_are_a_numbered_list_or_one_point(text, points):
     )
 
 
-def test_too_many_combinations_stay_one_answer_that_names_them_all():
-    text = "\n".join(f'{n}. ["a{n}", "b{n}"]' for n in range(1, 7))
-    (only,) = answers(text, pytest.fail)
-    assert only.splitlines()[5] == "6. a6 OR b6"
+def test_of_too_many_combinations_the_first_is_an_answer_and_one_names_them_all():
+    """2^40 combinations: none but the first is made."""
+    text = "\n".join(f'{n}. ["a{n}", "b{n}"]' for n in range(1, 41))
+    first, all_of_them = answers(text, pytest.fail)
+    assert first.splitlines()[5] == "6. a6"
+    assert all_of_them.splitlines()[5] == "6. a6 OR b6"
+    assert len(first.splitlines()) == len(all_of_them.splitlines()) == 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "['a','b'",
+        "1. ['a'\n2. c",
+        "('a','b')",
+        "'a','b']",
+        "\u201c[\u2018a\u2019]\u201d",
+        "[a, b]",
+        "[]",
+        "[['a']]",
+    ],
+)
+def test_what_is_nearly_a_list_is_noted_wherever_it_stands(text):
+    noted: list[str] = []
+    answers(text, noted.append)
+    key_points(text, noted.append)
+    assert len(noted) == 2
+    assert all("looks like a list" in one for one in noted)
+
+
+@pytest.mark.parametrize(
+    "text", ["(He waves.) Hello!", "It's [over].", "He said 'no'", "1. [KEEP QUIET]\n2. Go."]
+)
+def test_brackets_and_quotes_in_a_text_are_no_list(text):
+    assert len(answers(text, pytest.fail)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["keep quiet.", "1. [KEEP QUIET]", "[Keep  Quiet]", "['KEEP QUIET!']", "1. ['[keep quiet]']"],
+)
+def test_silence_is_read_in_references_as_in_replies(text):
+    assert answers(text, pytest.fail) == (SILENCE,)
+
+
+def test_an_alternative_that_is_empty_is_noted_and_left_out(tmp_path):
+    noted: list[str] = []
+    assert answers("['', 'a']", noted.append) == ("a",)
+    assert answers("['']", noted.append) == ()
+    assert answers("1. ['']\n2. b", noted.append) == ("2. b",)
+    assert key_points("['']", noted.append) == ()
+    assert len(noted) == 4
+    root = assistant_folder(tmp_path, {"gt_answer": "['']"})
+    assert [fault.field for fault in OMNI.check(root)] == ["gt_answer", "gt_answer"]
+
+
+@pytest.mark.parametrize("empty", ["nan", "NaN", " nan "])
+def test_nan_is_an_empty_field_in_every_column_that_may_be_empty(tmp_path, empty):
+    row = dict.fromkeys(("question", "gt_answer", "key_points", "example_video"), empty)
+    root = assistant_folder(tmp_path, turn("meeting", 1, **row | {"class": "real case"}))
+    (item,) = OMNI.load(root)
+    assert item.question == "What is the next step?"
+    assert item.reference == AssistantReference((), ())
+    assert item.example is None
+
+
+def test_a_clip_is_named_with_or_without_the_end_of_its_file(tmp_path):
+    rows = [{"video_name": "u.mp4"}, {"video_name": "u"}]
+    faults = OMNI.check(assistant_folder(tmp_path, *rows), media=False)
+    assert ["a second time" in fault.found for fault in faults] == [True]
+    sample = [turn("s", n, video_name=f"s-seg{n}.mp4", example_video=name)
+              for n, name in ((1, "film.mp4"), (2, "film"))]  # fmt: skip
+    items = OMNI.load(assistant_folder(tmp_path / "multi", *sample))
+    assert [item.id for item in items] == ["assistant/s-seg1", "assistant/s-seg2"]
+    assert {item.clip.video.name for item in items} == {"s-seg1.mp4", "s-seg2.mp4"}
+    assert items[0].example is not None
+    assert items[0].example.video.name == "film.mp4"
+
+
+@pytest.mark.parametrize(
+    ("sample", "case"), [("Meeting2", "meeting"), ("HandCraft", "handicraft"), ("BLIND-3", "blind")]
+)
+def test_the_case_of_a_real_case_is_read_in_any_case(sample, case):
+    assert sub_task("Real Case", sample).name == case
 
 
 def test_a_literal_is_parsed_and_never_executed(tmp_path):
@@ -229,7 +309,7 @@ def test_every_list_literal_of_texts_comes_back(texts, as_json):
 def test_no_text_is_lost_or_raises(text):
     noted: list[str] = []
     found = answers(text, noted.append)
-    assert bool(found) == bool(text.strip() and text.strip().casefold() != "nan")
+    assert bool(found) == bool(text.strip()) or "is empty" in "".join(noted)
     key_points(text, noted.append)
 
 

@@ -69,6 +69,21 @@ def test_a_fault_of_a_reply_file_is_named_with_its_line(tmp_path, text, message)
         read_answers(tmp_path / "x.csv", "omniassist")
 
 
+@pytest.mark.parametrize("retries", ["-1", "nan", "1.0", "0", ""])
+def test_any_number_of_retries_is_taken_as_it_stands(tmp_path, retries):
+    (tmp_path / "m.csv").write_text(f"video_name,output_text,token_retries\na,hi,{retries}\n")
+    [one] = read_answers(tmp_path / "m.csv", "omniassist")
+    assert one.effective.get("token_retries", "") == retries
+
+
+def test_columns_that_are_not_taken_in_are_named(tmp_path, caplog):
+    (tmp_path / "m.csv").write_text(",video_name,output_text,error\n0,a,hi,boom\n")
+    [one] = read_answers(tmp_path / "m.csv", "omniassist")
+    assert one.text == "hi"
+    [said] = [record.message for record in caplog.records]
+    assert said.endswith("not taken in are the columns '', 'error'")
+
+
 def test_a_long_reply_is_taken_whole_and_csv_is_left_as_it_was(store, tmp_path):
     limit = csv.field_size_limit()
     (tmp_path / "m.csv").write_text(f"video_name,output_text\na,{'x' * 200_000}\n")

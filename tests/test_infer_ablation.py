@@ -75,6 +75,7 @@ def test_runs_with_other_settings_have_other_default_names() -> None:
         Choice("demo", ablation=Ablation(fps=0.5)),
         Choice("demo", ablation=Ablation(frames=32, shorter_edge_px=224)),
         Choice("demo", ablation=Ablation(modality="audio+video")),
+        Choice("demo", ablation=Ablation(frames=20_000_000, fps=29.97002997)),
     ]
 
     assert [choice.run_name("m") for choice in choices] == [
@@ -84,12 +85,19 @@ def test_runs_with_other_settings_have_other_default_names() -> None:
         "demo-m-fps0.5",
         "demo-m-frames32-size224",
         "demo-m-video+audio",
+        "demo-m-frames20000000-fps29.97002997",
     ]
 
 
 def test_a_modality_that_is_none_is_an_error() -> None:
     with pytest.raises(CardError, match="smell"):
         Ablation(modality="video+smell").apply(model())
+
+
+@pytest.mark.parametrize("fps", [float("nan"), float("inf")])
+def test_frames_a_second_that_are_no_number_are_an_error(fps: float) -> None:
+    with pytest.raises(CardError, match=r"--fps (nan|inf)"):
+        Ablation(fps=fps).apply(model())
 
 
 def model() -> ModelCard:

@@ -18,6 +18,7 @@ from infer.checkpoint import locate, pinned
 from infer.engine import check_settings
 from infer.errors import CardError, FeatureMissing, RemoteCodeRefused
 from infer.needs import stand
+from infer.service import Service
 from rejudge import cli
 
 PAGE = Path(__file__).parent.parent / "docs" / "models.md"
@@ -113,6 +114,18 @@ def test_gemini_gets_whole_files_at_one_frame_a_second() -> None:
         ({}, "[sampling]\ntemperature = -1.0", "sampling.temperature is -1.0"),
         ({}, "[sampling]\nmax_tokens = 0", "sampling.max_tokens is 0"),
         ({}, "[resources]\nactors = 0", "`$.resources.actors`"),
+        ({}, "[service]\ntimeout_s = inf", "service.timeout_s is inf: expected a finite number"),
+        ({}, "[resources]\ncpus = inf", "resources.cpus is inf"),
+        ({}, "[sampling]\ntemperature = nan", "sampling.temperature is nan"),
+        ({}, "[sampling]\nseed = 9223372036854775808", "sampling.seed is 9223372036854775808"),
+        ({}, "[settings]\na = [{ b = -inf }]", "settings.a[0].b is -inf"),
+        ({}, "[settings.body]\nday = 2026-01-31", "settings.body.day is a date or a time"),
+        ({}, "[settings]\nat = 07:32:00", "settings.at is a date or a time"),
+        ({"name": " "}, "", "name is empty"),
+        ({"tasks": ["chioce"]}, "", "tasks has 'chioce': expected some of summary, empathic"),
+        ({"modality": "captions+captions"}, "", "modality 'captions+captions'"),
+        ({}, '[worker]\nadapter = "a.py"', "worker.adapter: name the adapter under [settings]"),
+        ({"engine": "worker"}, "[settings]\nadapter = 5", "settings.adapter is 5"),
         (
             {"modality": "video"},
             "[preprocessing]\nframes = 8\nladder = [{ frames = 8 }]",
@@ -155,6 +168,26 @@ def test_code_of_a_checkpoint_runs_only_when_the_user_says_so(tmp_path: Path) ->
         check_trust(load_card(str(path)), trusted=False)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://host:port", "http://host:99999", "https://me:pass@[::1", "host"]
+)
+def test_an_address_that_is_none_is_an_error_that_keeps_passwords_to_itself(url: str) -> None:
+    with pytest.raises(CardError, match="expected http:// or https:// and a host") as caught:
+        Service(base_url=url).address({})
+
+    assert "pass" not in str(caught.value)
+
+
+def test_media_are_asked_in_one_order_whatever_the_order_in_the_card(tmp_path: Path) -> None:
+    frames = "[preprocessing]\nframes = 8"
+    cards = [
+        load_card(str(write(tmp_path, frames, modality=modality)))
+        for modality in ("video+audio", "audio+video")
+    ]
+
+    assert cards[0] == cards[1]
+
+
 # Which weights answer
 
 
@@ -176,6 +209,24 @@ def key_of(card: ModelCard, store: Store) -> str:
     return Request(
         engine=card.engine, model=card.name, revision=pinned_card.revision, messages=asked
     ).key()
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "error", "said"),
+    [
+        ("package:nope.x", FeatureMissing, "needs the package nope.x: pip install nope"),
+        ("package:no_such", FeatureMissing, "pip install no-such"),
+        ("package:", CardError, "expected package:NAME"),
+        ("package:.x", CardError, "expected package:NAME"),
+    ],
+)
+def test_a_package_that_is_not_there_is_named(
+    checkpoint: str, error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    card = load_card(str(write(tmp_path, checkpoint=checkpoint)))
+
+    with pytest.raises(error, match=said):
+        locate(card)
 
 
 def test_overwritten_weights_are_another_model(tmp_path: Path, store: Store) -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cache.record import Outcome, Response
+from cache.record import Outcome, Response, Usage
 from cache.request import Media, Message, Preprocessing, Request, Text
 from infer.dialogue import Cut, Dialogue, Step
 from infer.engine import Answer
+from infer.errors import FileUncut
 from infer.history import History, Shown, ask_within, clips_of
 from infer.media.decode import Prepared
 from infer.media.file import MediaFile
@@ -271,3 +272,87 @@ def test_a_clip_that_does_not_decode_fails_the_turns_that_still_contain_it():
     with_it = replace(whole, clips=[broken, whole.clips[1]])
     assert with_it.sent(Cut())[1].error == "cut off"
     assert with_it.sent(Cut(1))[1].error == ""
+
+
+@dataclass
+class Telling(Asked):
+    """One that takes everything, and tells afterwards how many tokens it was: a service."""
+
+    async def answer(self, request: Request, prepared: Prepared) -> Answer:
+        self.sent.append((request, prepared))
+        usage = Usage(input_tokens=tokens(request, prepared))
+        return Answer(Outcome.OK, Response(text=f"answer {len(self.sent)}"), usage)
+
+
+@pytest.mark.parametrize("limit", [30, 85, 100, 119, 130, 1000])
+def test_what_a_service_says_it_was_given_is_held_to_the_limit(limit):
+    """It ends where counting beforehand would, or one cut on; an answer to more is not taken."""
+    told, counted = Telling(0), Counting(limit)
+    whole = history([25.0, 12.0, 8.0, 31.0], example_s=15.0, limit=limit)
+    attempt = asyncio.run(ask_within(told, whole))
+    best = asyncio.run(ask_within(counted, whole)).effective["context"]["begins"]
+    context = attempt.effective["context"]
+    cuts = list(whole.cuts())
+    first = cuts.index(Cut(best["clip"], best["pieces"]))
+    begins = context["begins"]
+    assert Cut(begins["clip"], begins["pieces"]) in cuts[first : first + 2]
+    assert context["input_tokens"] == tokens(*told.sent[-1]) <= limit
+    assert attempt.answer.response.text == f"answer {len(told.sent)}"
+    assert context["asked"] == len(told.sent) <= 4
+
+
+def test_the_turn_itself_is_answered_though_it_is_over_the_limit_and_the_record_says_both():
+    attempt = asyncio.run(ask_within(Telling(0), history([25.0, 8.0], limit=5)))
+    context = attempt.effective["context"]
+    assert attempt.answer.outcome is Outcome.OK
+    assert (context["limit_tokens"], context["input_tokens"]) == (5, 26)
+    assert context["begins"] == {"clip": 1, "pieces": 0}
+
+
+@dataclass
+class Uncut(Asked):
+    """One that sends whole files, so many at most."""
+
+    async def answer(self, request: Request, prepared: Prepared) -> Answer:
+        files = [one for one in prepared.media if isinstance(one, MediaFile)]
+        if any(one.start_s for one in files):
+            raise FileUncut("whole files")
+        self.sent.append((request, prepared))
+        too_long = len(files) > self.limit
+        outcome = Outcome.CONTEXT_OVERFLOW if too_long else Outcome.OK
+        return Answer(outcome, Response(error="too long" if too_long else ""))
+
+
+def as_files(lengths_s: list[float]) -> History:
+    found = history(lengths_s)
+    shown = [
+        replace(
+            one,
+            parts=one.parts[:1],
+            prepared=Prepared(
+                (MediaFile(one.item, one.item, None, None, sound=True, silence=False),),
+                {"video": one.prepared.effective["video"]},
+            ),
+        )
+        for one in found.clips
+    ]
+    return replace(found, clips=shown)
+
+
+def test_of_files_that_cannot_be_cut_whole_clips_are_dropped():
+    engine = Uncut(1)
+    attempt = asyncio.run(ask_within(engine, as_files([35.0, 25.0, 30.0])))
+    assert attempt.answer.outcome is Outcome.OK
+    assert [[one.path for one in prepared.media] for _, prepared in engine.sent] == [
+        ["clip 0", "clip 1", "clip 2"],
+        ["clip 1", "clip 2"],
+        ["clip 2"],
+    ]
+    assert attempt.effective["context"]["begins"] == {"clip": 2, "pieces": 0}
+    assert attempt.effective["context"]["asked"] == 3
+
+
+def test_a_file_that_does_not_fit_at_all_fails_its_turn_alone():
+    attempt = asyncio.run(ask_within(Uncut(0), as_files([35.0, 25.0])))
+    assert attempt.answer.outcome is Outcome.CONTEXT_OVERFLOW
+    assert attempt.effective["context"]["begins"] == {"clip": 1, "pieces": 0}

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench import registry
 from bench.item import AssistantReference
@@ -164,3 +166,29 @@ def test_with_teacher_forcing_each_turn_sees_the_accepted_answers(tmp_path) -> N
         assert isinstance(item.reference, AssistantReference)
         accepted.append(item.reference.answers[0])
     assert [said(sent) for sent in calls(log)] == [accepted[:n] for n in range(4)]
+
+
+def test_what_another_job_answers_meanwhile_is_found_and_not_asked(whole, tmp_path) -> None:
+    """Four turns are with the engine when another job stores all thirteen."""
+    folder, _ = whole
+    script = folder / "script.json"
+    usual = script.read_text()
+    others = records(folder, "demo-assistant-echo").values()
+    log = tmp_path / "calls.jsonl"
+    script.write_text(json.dumps(json.loads(usual) | {"log": str(log), "delay_s": 5.0}))
+    try:
+        process = start(tmp_path, folder / "echo.toml")
+        deadline = time.monotonic() + 200
+        while len(calls(log)) < 4 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        with Store(tmp_path / "store") as store:
+            for one in others:
+                store.put(replace(one, created="2999-01-01T00:00:00.000Z"))
+        out, err = process.communicate(timeout=240)
+    finally:
+        script.write_text(usual)
+    assert process.returncode == 0, err
+    summary = json.loads(out)
+    assert len(calls(log)) == 4
+    assert (summary["requested"], summary["cached"], summary["pending"]) == (13, 9, 4)
+    assert (summary["called"], summary["outcomes"]) == (4, {"ok": 13})

@@ -23,7 +23,6 @@ GUIDE = (Path(__file__).parent.parent / "docs" / "engines.md").read_text()
 def test_the_worker_adapter_of_the_guide_works(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "loudness.py").write_text(example("python", "def load(card)"))
     (tmp_path / "loudness.toml").write_text(example("toml", 'name = "loudness"'))
-    monkeypatch.chdir(tmp_path)  # the card names its adapter from here
     monkeypatch.setenv("WORKER_PYTHON", make_bare_python(tmp_path / "environment"))
 
     said = answer(tmp_path / "loudness.toml", PREPARED)

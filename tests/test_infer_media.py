@@ -66,13 +66,75 @@ def test_a_half_downloaded_file_is_a_decode_error_where_it_is_cut(
 def test_a_segment_beyond_the_end_is_clamped_and_says_so(tmp_path: Path) -> None:
     path = make_clip(tmp_path / "clip.mp4", frames=100)
 
-    prepared = prepare(*_request(path, "video", 2.0, 60.0))
+    prepared = prepare(*_request(path, "video", 2.0, 5.0))
 
     assert prepared.error == ""
     facts = prepared.effective["video"][0]
-    assert (facts["start_s"], facts["clamped_from_s"]) == (2.0, 60.0)
+    assert (facts["start_s"], facts["clamped_from_s"]) == (2.0, 5.0)
     assert facts["end_s"] == pytest.approx(4.0, abs=0.05)
+    assert "missing_s" not in facts
     assert facts["decoder"].startswith("PyAV ")
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "missing_s"),
+    [
+        (0.0, 4.9, None),  # within what containers and metadata differ by
+        (3.9, 4.8, None),
+        (0.0, 7.9, None),  # half of it is there
+        (0.0, 8.5, 4.5),
+        (0.0, 39.9, 35.9),
+    ],
+)
+def test_a_file_that_is_much_shorter_than_asked_says_what_is_missing(
+    start_s: float, end_s: float, missing_s: float | None, tmp_path: Path
+) -> None:
+    path = make_clip(tmp_path / "clip.mp4", frames=100, tone_hz=None)  # 4 s
+
+    prepared = prepare(*_request(path, "video", start_s, end_s))
+
+    assert prepared.error == ""
+    found = prepared.effective["video"][0].get("missing_s")
+    assert found == (missing_s and pytest.approx(missing_s, abs=0.01))
+
+
+def test_more_than_ten_seconds_are_missed_in_a_long_segment_too(tmp_path: Path) -> None:
+    path = make_clip(tmp_path / "clip.mp4", frames=31, rate=1, tone_hz=None)  # 31 s
+
+    facts = prepare(*_request(path, "video", 0.0, 42.0)).effective["video"][0]
+
+    assert facts["missing_s"] == pytest.approx(11.0, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_a_file_with_less_than_a_tenth_of_what_is_asked_is_a_decode_error(
+    kind: str, tmp_path: Path
+) -> None:
+    path = make_clip(tmp_path / "clip.mp4", frames=2, tone_hz=440.0)  # 0.08 s
+
+    prepared = prepare(*_request(path, kind, 0.0, 26.0))
+
+    assert "clip.mp4: the file ends at" in prepared.error
+    assert "of the 26 s that are asked for only" in prepared.error
+
+
+def test_sound_alone_of_a_file_without_sound_is_a_decode_error(tmp_path: Path) -> None:
+    """Else the model would be asked about nothing, and its answer would count."""
+    path = make_clip(tmp_path / "clip.mp4", frames=25, tone_hz=None)
+
+    prepared = prepare(*_request(path, "audio", 0.0, 1.0))
+
+    assert "clip.mp4: no sound where it is asked for" in prepared.error
+    assert prepared.effective["audio"] == [{"start_s": 0.0, "end_s": 1.0, "audio": "none"}]
+
+
+def test_captions_of_which_none_are_in_the_segment_are_still_captions(tmp_path: Path) -> None:
+    path = tmp_path / "captions.srt"
+    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nOne\n")
+
+    prepared = prepare(*_request(path, "captions", 5.0, 6.0))
+
+    assert (prepared.error, prepared.media) == ("", ((),))
 
 
 def test_a_segment_that_starts_after_the_end_is_a_decode_error(tmp_path: Path) -> None:

@@ -354,6 +354,14 @@ def test_what_came_before_the_cut_is_kept() -> None:
     assert (answer.response.text, answer.response.finish_reason) == ("Half an", "length")
 
 
+def test_the_words_of_a_refusal_are_what_was_said() -> None:
+    """So they stand in the history of a dialogue."""
+    with OpenAIServer(chat(None, refusal="I will not.")) as server:
+        answer = ask_text(make_card("openai", server.base_url))
+
+    assert (answer.outcome, answer.response.text) == (Outcome.REFUSED, "I will not.")
+
+
 _ERROR_EVENT = Reply(
     body=b'data: {"error": {"message": "no", "code": "data_inspection_failed"}}\n\n',
     content_type="text/event-stream",

@@ -296,7 +296,8 @@ def test_the_files_hold_what_the_json_says_and_on_demand_every_replicate(folder,
 def test_a_folder_without_scores_is_named(tmp_path):
     result = called(tmp_path, "--baseline", "run-a")
     assert getattr(result.exception, "exit_code", None) == 3
-    assert "scores.parquet is not there; write it with: rejudge score" in str(result.exception)
+    assert "signature.json is not readable" in str(result.exception)
+    assert "write it with: rejudge score" in str(result.exception)
     assert called(tmp_path, "--baseline", "run-a", "--replicates").exit_code == 2
 
 

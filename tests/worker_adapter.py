@@ -2,6 +2,7 @@
 
 say TEXT     answer TEXT          media     say what arrived     where    say where it runs
 die          end the process      hang      never answer         raise    raise an error
+as CODE      reply with the value of CODE, in which ``ask`` and ``np`` are known
 wait         until a file of the test appears
 sleep in C   hang without ever letting Python run, with a child that sleeps, too
 """
@@ -63,6 +64,10 @@ class Scripted:
             return ask.reply("\u00e9" * 2_000_000)
         if question == "say half a pair":
             return ask.reply("a\ud83d\ude00b\ud800c")
+        if question.startswith("as "):
+            import numpy as np
+
+            return eval(question[3:], {"ask": ask, "np": np})
         if question.startswith("say "):
             return ask.reply(question[4:], input_tokens=11, output_tokens=2)
         if question == "too long":

@@ -2,8 +2,8 @@
 
 OUT/
   NAME.pdf | NAME.svg | NAME.png    the picture
-  NAME.vl.json                      its Vega-Lite specification with its data, for a page
-  NAME.made.json                    how its numbers were made
+  NAME.FORMAT.vl.json               its Vega-Lite specification with its data, for a page
+  NAME.FORMAT.made.json             how its numbers were made
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from analysis.errors import NothingToShow, OutputUnwritable, UnknownName
+from analysis.errors import AnalysisError, NothingToShow, OutputUnwritable, UnknownName
 from analysis.figures.bars import errors, modality
 from analysis.figures.curves import frames
 from analysis.figures.figure import Figure, Source
@@ -60,11 +60,17 @@ def draw(
 
     Raises:
         UnknownName: there is no such figure.
+        AnalysisError: attributes are named, but not the figure that takes them.
         NothingToShow: the scores have nothing for a figure that was asked for, or for any.
     """
     for name in names:
         if name not in NAMES:
             raise UnknownName("figure", name, NAMES)
+    if by and names and GAPS not in names:
+        raise AnalysisError(
+            f"--by names attributes of the figure {GAPS}, which is not among --figure "
+            f"{', '.join(names)}; add --figure {GAPS}, or leave --by out"
+        )
     found: list[Figure] = []
     lacking: dict[str, str] = {}
     for name in names or NAMES:
@@ -104,11 +110,15 @@ def write_figures(figures: Sequence[Figure], form: Picture, folder: Path) -> lis
         for figure in figures:
             path = folder / f"{figure.name}.{form}"
             specification = json.dumps(figure.chart.to_dict(), ensure_ascii=False) + "\n"
-            write_text(folder / f"{figure.name}.vl.json", specification)
-            write_text(folder / f"{figure.name}.made.json", made_text(figure.made))
+            texts = {"vl": specification, "made": made_text(figure.made)}
             beside = path.with_name(f".{path.name}.part")
             beside.write_bytes(picture(figure, form))
+            # None lies beside a picture that it is not of, even if this is interrupted.
+            for kind in texts:
+                path.with_name(f"{path.name}.{kind}.json").unlink(missing_ok=True)
             beside.replace(path)
+            for kind, text in texts.items():
+                write_text(path.with_name(f"{path.name}.{kind}.json"), text)
             written.append(path)
     except OSError as error:
         raise OutputUnwritable(

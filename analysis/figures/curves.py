@@ -8,9 +8,19 @@ import altair as alt
 
 from analysis.errors import NothingToShow
 from analysis.figures.figure import Figure, Shown, Source
-from analysis.figures.style import colour, dash, finished, inline, shape, side_by_side
+from analysis.figures.style import (
+    colour,
+    domain,
+    finished,
+    inline,
+    panel_title,
+    shape,
+    side_by_side,
+)
 
 _ADVICE = "see rejudge infer --frames"
+#: Of a panel.
+_WIDTH_PX = 200
 
 
 def frames(source: Source) -> list[Figure]:
@@ -28,7 +38,7 @@ def frames(source: Source) -> list[Figure]:
         raise NothingToShow("the runs with different frames have no score of a headline metric")
     names = list(lines)
     chart = finished(
-        side_by_side([_panel(shown, rows, names) for shown, rows in panels]),
+        side_by_side([_panel(shown, rows, names, len(panels)) for shown, rows in panels]),
         "More frames",
         ["Bars: 95% interval, by resampling whole videos.", source.signature()],
     )
@@ -76,19 +86,23 @@ def _rows(
     return rows
 
 
-def _panel(shown: Shown, rows: list[dict[str, Any]], names: list[str]) -> Any:
+def _panel(shown: Shown, rows: list[dict[str, Any]], names: list[str], n_panels: int) -> Any:
     counts = sorted({row["frames"] for row in rows})
-    base = alt.Chart(inline(rows), title=shown.title).encode(
+    base = alt.Chart(inline(rows), title=panel_title(shown.title, _WIDTH_PX)).encode(
         x=alt.X(
             "frames:Q",
             title="Frames",
             scale=alt.Scale(type="log", base=2, padding=12),
             axis=alt.Axis(values=counts, format="d", grid=False),
         ),
-        color=colour(names),
+        color=colour(names, max(2, n_panels) * _WIDTH_PX),
     )
-    value = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False, padding=8))
-    line = base.mark_line(strokeWidth=2).encode(y=value, strokeDash=dash(names))
+    ends = [
+        end for row in rows for end in (row["value"], row["low"], row["high"]) if end is not None
+    ]
+    scale = alt.Scale(domain=domain(ends, shown.low, shown.high), zero=False)
+    value = alt.Y("value:Q", title=None, scale=scale)
+    line = base.mark_line(strokeWidth=2).encode(y=value)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(y=value, shape=shape(names))
-    rules = base.mark_rule().encode(y="low:Q", y2="high:Q")
-    return alt.layer(rules, line, points).properties(width=200, height=180)
+    rules = base.mark_rule(clip=True).encode(y="low:Q", y2="high:Q")
+    return alt.layer(rules, line, points).properties(width=_WIDTH_PX, height=180)

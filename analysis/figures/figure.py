@@ -12,6 +12,7 @@ from analysis.scores import Scores
 from analysis.spec import MetricSpec, PaperSpec, paper_of
 from analysis.uncertainty import Limits, intervals
 from bench.item import TaskType
+from bench.registry import is_over_topics
 from rejudge import __version__
 from score.statistics.answer import HEADLINE
 from score.statistics.panel import Reading
@@ -74,7 +75,8 @@ class Source:
 
     def __post_init__(self) -> None:
         self.paper = paper_of(self.tasks)
-        self.over_topics = self.paper.paper != "omniassistbench"
+        benchmarks = self.scores.frame["benchmark"].unique()
+        self.over_topics = all(map(is_over_topics, benchmarks))
         self.measures = Measures(self.scores, self.reading, over_topics=self.over_topics)
 
     @property

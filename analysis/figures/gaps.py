@@ -13,13 +13,24 @@ import polars as pl
 
 from analysis.errors import NothingToShow, UnknownName
 from analysis.figures.figure import Figure, Shown, Source
-from analysis.figures.style import colour, finished, inline, shape, side_by_side
+from analysis.figures.style import (
+    colour,
+    domain,
+    finished,
+    inline,
+    panel_title,
+    shape,
+    side_by_side,
+)
 from analysis.layout import ordered
 from score.slices import ATTRIBUTES
 from score.statistics.compare import Question
 from score.statistics.contrast import Contrast, gaps, reference_group
 from score.statistics.groups import Groups, groups_of, topic_groups
 from score.statistics.panel import Panel, panels
+
+#: Of a panel.
+_WIDTH_PX = 210
 
 
 def forest(source: Source, attributes: tuple[str, ...]) -> list[Figure]:
@@ -111,7 +122,7 @@ def _figure(source: Source, attribute: str, found: Found) -> Figure:
     order = [source.heading(attribute, name) for name in ordered(source.paper, attribute, present)]
     titles = list(dict.fromkeys(row["panel"] for row in rows))
     drawn = [
-        _panel(title, [row for row in rows if row["panel"] == title], names, order)
+        _panel(title, [row for row in rows if row["panel"] == title], names, order, len(titles))
         for title in titles
     ]
     without = sum(row["low"] is None for row in rows)
@@ -125,23 +136,25 @@ def _figure(source: Source, attribute: str, found: Found) -> Figure:
     return Figure(f"gaps-{attribute.replace('_', '-')}", chart, made)
 
 
-def _panel(title: str, rows: list[dict[str, Any]], names: list[str], order: list[str]) -> Any:
-    base = alt.Chart(inline(rows), title=title).encode(
+def _panel(
+    title: str, rows: list[dict[str, Any]], names: list[str], order: list[str], n_panels: int
+) -> Any:
+    base = alt.Chart(inline(rows), title=panel_title(title, _WIDTH_PX)).encode(
         y=alt.Y("group:N", title=None, sort=order, axis=alt.Axis(grid=True, tickBand="extent")),
         yOffset=alt.YOffset("name:N", sort=names),
-        color=colour(names),
+        color=colour(names, max(2, n_panels) * _WIDTH_PX),
     )
     zero = alt.Chart(inline([{"zero": 0}])).mark_rule(strokeDash=[3, 3]).encode(x="zero:Q")
     points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape(names))
     lines = base.mark_rule(strokeWidth=1.5, clip=True).encode(x2="high:Q")
     height = max(22, 11 * len(names))
-    domain = _domain(rows)
+    scale = alt.Scale(domain=_domain(rows))
     points, lines = (
-        mark.encode(x=alt.X(f"{name}:Q", title=None, scale=alt.Scale(domain=domain)))
+        mark.encode(x=alt.X(f"{name}:Q", title=None, scale=scale))
         for mark, name in ((points, "value"), (lines, "low"))
     )
     return alt.layer(zero, lines, points).properties(
-        width=210, height=alt.Step(height / len(names))
+        width=_WIDTH_PX, height=alt.Step(height / len(names))
     )
 
 
@@ -150,9 +163,5 @@ def _domain(rows: list[dict[str, Any]]) -> list[float]:
     ends = [
         end for row in rows for end in (row["value"], row["low"], row["high"]) if end is not None
     ]
-    low, high = min(*ends, 0.0), max(*ends, 0.0)
     bound = rows[0]["bound"]
-    if bound is not None:
-        low, high = max(low, -bound), min(high, bound)
-    margin = 0.05 * (high - low) or 1.0
-    return [low - margin, high + margin]
+    return domain([*ends, 0.0], None if bound is None else -bound, bound)

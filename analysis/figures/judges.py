@@ -14,7 +14,7 @@ import polars as pl
 
 from analysis.errors import NothingToShow
 from analysis.figures.figure import TASKS, Figure, Source
-from analysis.figures.style import finished, inline, side_by_side
+from analysis.figures.style import finished, inline, panel_title, side_by_side
 
 _KEYS = ("item", "sample", "metric")
 
@@ -75,9 +75,10 @@ def _pearson(one: Any, other: Any) -> float | None:
 
 
 def _panel(title: str, rows: list[dict[str, Any]], names: list[str]) -> Any:
+    width = 54 * len(names)
     sizes = {row["n"] for row in rows}
     n = f"n = {min(sizes)}" if len(sizes) == 1 else f"n = {min(sizes)}–{max(sizes)}"
-    base = alt.Chart(inline(rows), title=f"{title} ({n})").encode(
+    base = alt.Chart(inline(rows), title=panel_title(title, max(180, width), n)).encode(
         x=alt.X("one:N", title=None, sort=names, axis=alt.Axis(labelAngle=-30)),
         y=alt.Y("other:N", title=None, sort=names),
     )
@@ -93,4 +94,4 @@ def _panel(title: str, rows: list[dict[str, Any]], names: list[str]) -> Any:
     ink = alt.condition(alt.datum.value > 0.45, alt.value("white"), alt.value("black"))
     return alt.layer(
         boxes, base.mark_text(fontSize=10).encode(text="text:N", color=ink)
-    ).properties(width=54 * len(names), height=36 * len(names))
+    ).properties(width=width, height=36 * len(names))

@@ -13,7 +13,16 @@ import polars as pl
 
 from analysis.errors import NothingToShow
 from analysis.figures.figure import Figure, Shown, Source
-from analysis.figures.style import GREY, GRID, colour, dash, finished, inline, shape
+from analysis.figures.style import (
+    GREY,
+    GRID,
+    colour,
+    dash,
+    finished,
+    inline,
+    shape,
+    unlisted,
+)
 
 RINGS = 5
 _RADIUS_PX = 190
@@ -77,9 +86,9 @@ def _figure(source: Source, shown: Shown, topics: list[str]) -> Figure:
     gap = f" {missing} topics of a run have no score and leave a gap." if missing else ""
     lines = [f"{shown.label}, mean within each topic; the rim is {top:g}.{gap}", source.signature()]
     chart = finished(
-        alt.layer(*_grid(source, topics, top), *_lines(rows, names)).properties(
-            width=2 * _RADIUS_PX, height=2 * _RADIUS_PX
-        ),
+        alt.layer(*_grid(source, topics, top), *_lines(rows, names))
+        .properties(width=2 * _RADIUS_PX, height=2 * _RADIUS_PX)
+        .resolve_scale(color="independent", shape="independent"),
         f"{shown.title}, topic by topic",
         lines,
         framed=False,
@@ -90,12 +99,16 @@ def _figure(source: Source, shown: Shown, topics: list[str]) -> Figure:
 
 def _lines(rows: list[dict[str, Any]], names: list[str]) -> list[alt.Chart]:
     base = alt.Chart(inline(rows)).encode(
-        x=_at("x"), y=_at("y"), color=colour(names), tooltip=["name:N", "topic:N", "value:Q"]
+        x=_at("x"),
+        y=_at("y"),
+        tooltip=["name:N", "topic:N", "value:Q"],
     )
     line = base.mark_line(
         strokeWidth=2, strokeJoin="round", invalid="break-paths-show-path-domains"
-    ).encode(order="order:Q", strokeDash=dash(names))
-    points = base.mark_point(filled=True, size=32, opacity=1).encode(shape=shape(names))
+    ).encode(order="order:Q", color=unlisted(names), strokeDash=dash(names))
+    points = base.mark_point(filled=True, size=32, opacity=1).encode(
+        color=colour(names, 2.4 * _RADIUS_PX), shape=shape(names)
+    )
     return [line, points]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from analysis.errors import NothingToShow
 from analysis.figures.figure import Figure, Shown, Source
-from analysis.figures.style import GREY, PALETTE, finished, inline, side_by_side
+from analysis.figures.style import GREY, PALETTE, finished, inline, panel_title, side_by_side
 from score.answers import SCORED
 from score.statistics.limits import wilson
 from score.statistics.resample import LEVEL
@@ -89,6 +89,9 @@ def _distribution(source: Source, shown: Shown, panels: dict[str, Any]) -> Figur
 
 def _histogram(run: str, values: Any, rows: list[dict[str, Any]], shown: Shown, edges: Any) -> Any:
     own = [row for row in rows if row["run"] == run]
+    # One scale for all runs, so that they can be compared.
+    tallest = max(row["value"] for row in rows)
+    y = alt.Y("value:Q", title="% of answers", scale=alt.Scale(domain=[0, tallest]))
     x = alt.X(
         "start:Q",
         title=shown.label,
@@ -96,9 +99,9 @@ def _histogram(run: str, values: Any, rows: list[dict[str, Any]], shown: Shown, 
         axis=alt.Axis(grid=False),
     )
     bars = (
-        alt.Chart(inline(own), title=f"{run} (n = {len(values)})")
+        alt.Chart(inline(own), title=panel_title(run, 200, f"n = {len(values)}"))
         .mark_rect(color="#56B4E9", stroke="white", strokeWidth=1)
-        .encode(x=x, x2="end:Q", y=alt.Y("value:Q", title="% of answers"), y2=alt.Y2Datum(0))
+        .encode(x=x, x2="end:Q", y=y, y2=alt.Y2Datum(0))
     )
     mean = (
         alt.Chart(inline([{"mean": float(values.mean())}]))
@@ -135,8 +138,8 @@ def calibration(source: Source) -> list[Figure]:
         bins, error = _bins(own["confidence"].to_numpy(), own["value"].to_numpy())
         rows += [{"run": run, **row} for row in bins]
         asked = right.filter(pl.col("run") == run).height
-        title = [source.named(run), f"{own.height} of {asked} say it; ECE {error:.3f}"]
-        panels.append(_reliability(title, bins))
+        said_by = f"{own.height} of {asked} say it; ECE {error:.3f}"
+        panels.append(_reliability(panel_title(source.named(run), 180, said_by), bins))
     level = f"{LEVEL:.0%}"
     chart = finished(
         side_by_side(panels),
@@ -171,14 +174,14 @@ def _bins(stated: Any, right: Any) -> tuple[list[dict[str, Any]], float]:
     return rows, error
 
 
-def _reliability(title: list[str], bins: list[dict[str, Any]]) -> Any:
+def _reliability(title: alt.TitleParams, bins: list[dict[str, Any]]) -> Any:
     unit = alt.Scale(domain=[0, 1])
     diagonal = (
         alt.Chart(inline([{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
         .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)
         .encode(x="x:Q", y="y:Q")
     )
-    base = alt.Chart(inline(bins), title=alt.TitleParams(title)).encode(
+    base = alt.Chart(inline(bins), title=title).encode(
         x=alt.X("confidence:Q", title="Stated confidence", scale=unit)
     )
     lines = base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")

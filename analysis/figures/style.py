@@ -10,6 +10,7 @@ Source: Okabe and Ito, Color universal design (2008).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -30,16 +31,40 @@ GREY = "#666666"
 GRID = "#DDDDDD"
 
 
-def colour(names: Sequence[str], title: str | None = None) -> alt.Color:
-    """Return the colours of named things, in their order."""
-    return alt.Color(
-        "name:N", title=title, scale=_scale(names, PALETTE), legend=alt.Legend(symbolOpacity=1)
-    )
+#: Pixels of a letter, on the generous side: of a label, of a panel's title.
+LABEL_PX, _PANEL_PX = 5.6, 6.2
+#: Pixels of a symbol in a legend with the space around it.
+_SYMBOL_PX = 34
+#: Where the longest names of runs are cut, in pixels.
+_NAME_LIMIT_PX = 450
+#: Where lines below a figure's title are broken, and the title itself.
+_LINE_CHARS, _TITLE_CHARS = 110, 70
 
 
-def shape(names: Sequence[str], title: str | None = None) -> alt.Shape:
+def colour(names: Sequence[str], width: float) -> alt.Color:
+    """Return the colours of named things, in their order, with a legend as wide as the figure."""
+    scale = _scale(names, PALETTE)
+    return alt.Color("name:N", title=None, scale=scale, legend=legend(names, width))
+
+
+def legend(names: Sequence[str], width: float) -> alt.Legend:
+    """Return a legend in as many columns as a width in pixels has room for."""
+    longest = max(map(len, names), default=0) * LABEL_PX
+    columns = int(width // (min(longest, _NAME_LIMIT_PX) + _SYMBOL_PX))
+    return alt.Legend(symbolOpacity=1, columns=max(1, columns))
+
+
+def shape(names: Sequence[str]) -> alt.Shape:
     """Return their shapes."""
-    return alt.Shape("name:N", title=title, scale=_scale(names, SHAPES))
+    return alt.Shape("name:N", title=None, scale=_scale(names, SHAPES))
+
+
+def unlisted(names: Sequence[str]) -> alt.Color:
+    """Return their colours without a legend, for dashed lines: its symbols would be dashed, too.
+
+    A chart of such lines and of points resolves their colours and shapes as independent.
+    """
+    return alt.Color("name:N", scale=_scale(names, PALETTE), legend=None)
 
 
 def dash(names: Sequence[str]) -> alt.StrokeDash:
@@ -57,13 +82,25 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
     return alt.InlineData(values=list(rows))
 
 
+def panel_title(text: str, width: float, more: str = "") -> alt.TitleParams:
+    """Return a panel's title in lines that are about as wide as the panel.
+
+    Args:
+        text: The title.
+        width: Pixels.
+        more: What stands in a line of its own below it.
+    """
+    lines = [*wrap(text, max(12, int(width / _PANEL_PX))), *([more] if more else [])]
+    return alt.TitleParams(lines, fontSize=11)
+
+
 def finished(chart: Any, title: str, lines: Sequence[str], *, framed: bool = True) -> Any:
     """Give a chart its title, the lines on how it was made, and the style."""
     return (
         chart.properties(
             title=alt.TitleParams(
-                title,
-                subtitle=list(lines),
+                wrap(title, _TITLE_CHARS),
+                subtitle=[part for line in lines for part in wrap(line, _LINE_CHARS)],
                 anchor="start",
                 fontSize=13,
                 subtitleFontSize=9,
@@ -81,10 +118,28 @@ def finished(chart: Any, title: str, lines: Sequence[str], *, framed: bool = Tru
             labelFontSize=10,
             titleFontSize=10,
             titleFontWeight="normal",
+            labelLimit=_NAME_LIMIT_PX,
+            # A label is where its tick is, at the ends, too.
+            labelFlush=False,
+            labelSeparation=4,
         )
         .configure_header(labelFontSize=10, titleFontSize=10, labelFontWeight="bold")
-        .configure_legend(labelFontSize=10, titleFontSize=10, orient="bottom", labelLimit=300)
+        .configure_legend(
+            labelFontSize=10, titleFontSize=10, orient="bottom", labelLimit=_NAME_LIMIT_PX
+        )
     )
+
+
+def domain(ends: Sequence[float], low: float | None, high: float | None) -> list[float]:
+    """Return the ends of an axis that shows some numbers, but nothing beyond a metric's bounds.
+
+    No mean is beyond them, though the interval of very few videos may be: its line is clipped.
+    """
+    least, most = min(ends), max(ends)
+    least = least if low is None else max(least, low)
+    most = most if high is None else min(most, high)
+    margin = 0.05 * (most - least) or 1.0
+    return [least - margin, most + margin]
 
 
 def side_by_side(panels: Sequence[Any], columns: int = 3) -> Any:

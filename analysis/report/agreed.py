@@ -68,6 +68,7 @@ def agreement(source: Source) -> Agreed | None:
         f"In brackets {100 * found.made['level']:g}% intervals: {drawn['resamples']} resamples of "
         f"{drawn['clusters']} clusters."
     )
+    note += " Differences are in the judges' own scale."
     if floor:
         note += f" {' and '.join(floor)}: a formula, no language model."
     return Agreed(

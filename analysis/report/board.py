@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.report.shown import NOTHING, Metric, task_title
+from analysis.report.shown import NOTHING, Metric, placed, task_title
 from analysis.report.source import Source
 from score.frames import UNKNOWN
 from score.slices import ATTRIBUTES, membership
@@ -81,10 +82,11 @@ class Board:
 
 def boards(source: Source, metrics: Sequence[Metric]) -> list[Board]:
     """Return the headline metrics of all tasks, and every metric of each task."""
-    frame = source.estimates.filter((pl.col("by") == "") & (pl.col("mean") == "over-topics"))
+    frame = source.estimates.filter((pl.col("by") == "") & (pl.col("mean") == source.mean))
     rows = source.scored.scores.group_by("run", "task", "metric", "judge").len().iter_rows()
     expected = {(run, Metric(*metric)): n for run, *metric, n in rows}
-    known = {where: _both(of, expected[where]) for where, of in _cells(frame, "run").items()}
+    cells = _cells(source, frame, "run")
+    known = {where: _both(of, expected[where]) for where, of in cells.items()}
     models = {run: model for run, model, _ in source.columns}
     headline = [one for one in metrics if _is_headline(one, metrics)]
     tasks = dict.fromkeys(one.task for one in metrics)
@@ -117,11 +119,11 @@ def sliced(source: Source, metrics: Sequence[Metric]) -> list[Board]:
         )  # fmt: skip
         scores = source.scored.scores.join(rows, on=["task", "metric", "judge"], how="semi")
         frame = estimates(scores, source.resamples, items=items, by=by)
-        made += [_slices(frame, by, metric) for metric in shown]
+        made += [_slices(source, frame, by, metric) for metric in shown]
     return [board for board in made if len(board.rows) > 1]
 
 
-def _slices(frame: pl.DataFrame, by: str, metric: Metric) -> Board:
+def _slices(source: Source, frame: pl.DataFrame, by: str, metric: Metric) -> Board:
     part = frame.filter(
         (pl.col("task") == metric.task)
         & (pl.col("metric") == metric.name)
@@ -129,7 +131,7 @@ def _slices(frame: pl.DataFrame, by: str, metric: Metric) -> Board:
         & pl.col("value").is_not_null()
     )
     runs = sorted(part["run"].unique())
-    known = {where: _both(of) for where, of in _cells(part, "run", "slice").items()}
+    known = {where: _both(of) for where, of in _cells(source, part, "run", "slice").items()}
     names = sorted(part["slice"].unique(), key=lambda name: (name == UNKNOWN, name))
     columns = [
         _marked({name: known.get((run, name, metric), {}) for name in names}, metric, mark=False)
@@ -150,11 +152,13 @@ def _is_headline(metric: Metric, every: Iterable[Metric]) -> bool:
     return metric.name == (judged if judged in there else unjudged)
 
 
-def _cells(frame: pl.DataFrame, *keys: str) -> dict[Any, dict[str, tuple[Cell, int]]]:
+def _cells(
+    source: Source, frame: pl.DataFrame, *keys: str
+) -> dict[Any, dict[str, tuple[Cell, int]]]:
     """Return (…keys, metric) → reading → cell, and how many scores it is of."""
     found: dict[Any, dict[str, tuple[Cell, int]]] = {}
     for row in frame.iter_rows(named=True):
-        metric = Metric(row["task"], row["metric"], row["judge"])
+        metric = source.metric(row["task"], row["metric"], row["judge"])
         where = (*(row[key] for key in keys), metric)
         found.setdefault(where, {})[row["reading"]] = _cell(row, metric), row["n"]
     return found
@@ -194,10 +198,11 @@ def _cell(row: Mapping[str, Any], metric: Metric) -> Cell:
 
 
 def _bar(value: float | None, low: float | None, high: float | None) -> Bar | None:
-    """A value without an interval is a point."""
+    """A value without an interval is a point; what is not finite has no place on a picture."""
     if value is None:
         return None
-    return Bar(value, value, value) if low is None or high is None else Bar(low, high, value)
+    made = Bar(value, value, value) if low is None or high is None else Bar(low, high, value)
+    return made if all(map(math.isfinite, (made.low, made.high, made.value))) else None
 
 
 def _marked(
@@ -209,16 +214,13 @@ def _marked(
         cells = {name: of.get(reading, Cell(NOTHING)) for name, of in column.items()}
         bars = [cell.bar for cell in cells.values() if cell.bar is not None]
         low = min((bar.low for bar in bars), default=0.0)
-        width = max((bar.high for bar in bars), default=1.0) - low or 1.0
+        high = max((bar.high for bar in bars), default=1.0)
         texts = {cell.text: cell.value for cell in cells.values() if cell.value is not None}
         best = _best(texts, metric) if mark else ""
         for name, cell in cells.items():
-            drawn = cell.bar and Bar(
-                *(round(100 * (end - low) / width, 1)
-                  for end in (cell.bar.low, cell.bar.high, cell.bar.value))
-            )  # fmt: skip
+            places = cell.bar and placed((cell.bar.low, cell.bar.high, cell.bar.value), low, high)
             is_best = bool(best) and cell.text == best
-            made[name][reading] = replace(cell, best=is_best, bar=drawn)
+            made[name][reading] = replace(cell, best=is_best, bar=Bar(*places) if places else None)
     return made
 
 

@@ -35,7 +35,7 @@ _ITEMS = 400_000
 def metrics_of(source: Source) -> list[Metric]:
     """Return the metrics of all tasks, the headline ones first."""
     rows = source.scored.scores.select("task", "metric", "judge").unique().iter_rows()
-    found = [Metric(*row) for row in rows]
+    found = [source.metric(*row) for row in rows]
     tasks = list(dict.fromkeys(source.scored.items["task"]))
     order = {task: at for at, task in enumerate(tasks)}
     return sorted(

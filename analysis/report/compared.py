@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from analysis.errors import ScoresMissing
-from analysis.report.shown import Metric, number, p_value, task_title
+from analysis.report.shown import number, p_value, placed, task_title
+from analysis.report.source import Source
+from score.errors import ScoresMissing
 from score.statistics.report import RECORD
 
 
@@ -27,7 +28,7 @@ class Line:
     after: str
     difference: str
     interval: str
-    bar: tuple[float, float, float, float] | None
+    bar: tuple[float, ...] | None
     """low, value, high and zero: per cent of the width."""
     p: str
     adjusted: str
@@ -51,17 +52,17 @@ class Compared:
     contrasts: tuple[Line, ...]
 
 
-def comparisons(folder: Path) -> list[Compared]:
-    """Read every comparison there is.
+def comparisons(source: Source) -> list[Compared]:
+    """Read every comparison that lies in the folder of the scores or right below.
 
     Raises:
         ScoresMissing: a comparison's file is unreadable.
     """
-    found = sorted([*folder.glob(RECORD), *folder.glob(f"*/{RECORD}")])
-    return [_compared(path, number) for number, path in enumerate(found)]
+    found = sorted([*source.folder.glob(RECORD), *source.folder.glob(f"*/{RECORD}")])
+    return [_compared(source, path, number) for number, path in enumerate(found)]
 
 
-def _compared(path: Path, place: int) -> Compared:
+def _compared(source: Source, path: Path, place: int) -> Compared:
     try:
         made = json.loads(path.read_text("utf-8"))
         listed = _rows(path.with_name("comparisons.parquet"))
@@ -82,9 +83,9 @@ def _compared(path: Path, place: int) -> Compared:
                 f"{drawn['clusters']} clusters",
                 *families,
             ),
-            overall=_lines([row for row in listed if not row["by"]], alpha),
-            slices=_lines([row for row in listed if row["by"]], alpha),
-            contrasts=_contrasted(contrasts, alpha),
+            overall=_lines(source, [row for row in listed if not row["by"]], alpha),
+            slices=_lines(source, [row for row in listed if row["by"]], alpha),
+            contrasts=_contrasted(source, contrasts, alpha),
         )
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise ScoresMissing(
@@ -97,9 +98,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return pl.read_parquet(path).to_dicts() if path.is_file() else []
 
 
-def _lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> tuple[Line, ...]:
+def _lines(source: Source, rows: Sequence[Mapping[str, Any]], alpha: float) -> tuple[Line, ...]:
     return tuple(
         _line(
+            source,
             row,
             rows,
             alpha,
@@ -111,9 +113,12 @@ def _lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> tuple[Line, ...]:
     )
 
 
-def _contrasted(rows: Sequence[Mapping[str, Any]], alpha: float) -> tuple[Line, ...]:
+def _contrasted(
+    source: Source, rows: Sequence[Mapping[str, Any]], alpha: float
+) -> tuple[Line, ...]:
     return tuple(
         _line(
+            source,
             row,
             rows,
             alpha,
@@ -126,10 +131,10 @@ def _contrasted(rows: Sequence[Mapping[str, Any]], alpha: float) -> tuple[Line, 
 
 
 def _line(
-    row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], alpha: float,
+    source: Source, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], alpha: float,
     *, who: str, where: str, value: str,
 ) -> Line:  # fmt: skip
-    metric = Metric(row["task"], row["metric"], row["judge"])
+    metric = source.metric(row["task"], row["metric"], row["judge"])
     low, high, adjusted = row["low"], row["high"], row["p_adjusted"]
     wins, losses = row.get("wins"), row.get("losses")
     same = [one for one in rows if (one["task"], one["metric"]) == (metric.task, metric.name)]
@@ -155,12 +160,10 @@ def _line(
 
 def _bar(
     value: float | None, low: float | None, high: float | None, same: Sequence[Mapping[str, Any]]
-) -> tuple[float, float, float, float] | None:
+) -> tuple[float, ...] | None:
     """Place an interval on a scale that all rows of its metric share, and that has 0."""
     if value is None or low is None or high is None:
         return None
     least = min([0.0, *(one["low"] for one in same if one["low"] is not None)])
     most = max([0.0, *(one["high"] for one in same if one["high"] is not None)])
-    width = most - least or 1.0
-    placed = [round(100 * (end - least) / width, 1) for end in (low, value, high, 0.0)]
-    return placed[0], placed[1], placed[2], placed[3]
+    return placed((low, value, high, 0.0), least, most)

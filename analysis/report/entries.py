@@ -40,6 +40,10 @@ class Entries:
         self._media = media
         self._metrics = {metric: at for at, metric in enumerate(metrics)}
         self._columns = {(run, n): at for at, (run, _, n) in enumerate(source.columns)}
+        self._turns: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for item in source.items.values():
+            if item.turn:
+                self._turns[item.cluster].append((item.turn, item.id))
 
     def of(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield the entries of items, in their order."""
@@ -77,6 +81,7 @@ class Entries:
             "id": name,
             "cluster": item.cluster,
             "turn": item.turn,
+            "turns": sorted(self._turns[item.cluster]) if item.turn else [],
             "question": self._texts.brief(item.question),
             "options": [self._texts.brief(option) for option in item.options],
             "reference": self._reference(item.reference),

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,10 @@ def replaced(place: Path, record: Mapping[str, Any]) -> Iterator[Folder]:
         OutputUnwritable: the folder cannot be made or written to, or holds what is no report.
     """
     place = place.absolute()
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    beside = _beside(place, os.getpid())
     try:
         earlier = _earlier(place)
+        _remove_leftovers(place)
         beside.mkdir(parents=True)
         folder = Folder(beside, place)
         yield folder
@@ -77,6 +80,33 @@ def replaced(place: Path, record: Mapping[str, Any]) -> Iterator[Folder]:
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _beside(place: Path, process: int) -> Path:
+    """Where a process writes a report; its machine is named, as others may share the disk."""
+    return place.with_name(f".{place.name}.{socket.gethostname()}.{process}")
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove what processes of this machine wrote beside a report and were killed over."""
+    pattern = re.compile(re.escape(_beside(place, 0).name[:-1]) + r"(\d{1,9})")
+    for found in place.parent.glob(".*"):
+        written = pattern.fullmatch(found.name)
+        if written and not _lives(int(written[1])):
+            shutil.rmtree(found, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    """Whether another process of this number runs."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _earlier(place: Path) -> list[str]:

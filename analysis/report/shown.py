@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from score.categories import PREFIX
 
@@ -41,6 +42,8 @@ class Metric:
     task: str
     name: str
     judge: str = ""
+    per_point: float | None = field(default=None, compare=False)
+    """What a judge's score is multiplied by where it is shown as points of 100."""
 
     @property
     def label(self) -> str:
@@ -67,12 +70,16 @@ class Metric:
     @property
     def scale(self) -> float:
         """From the value in the files to the one that is shown."""
+        if self.per_point is not None:
+            return self.per_point
         fraction = self.name in ("accuracy", "tiou") or self.name.startswith("recall_")
         return 100.0 if fraction or self.name.endswith("_rouge_l") else 1.0
 
     @property
     def unit(self) -> str:
         """What the shown value is in; empty: a bare number."""
+        if self.per_point is not None:
+            return "points of 100"
         if self.name.startswith("mae"):
             return "s"
         return "%" if self.scale != 1 or self.name.startswith(PREFIX) else ""
@@ -102,6 +109,20 @@ def number(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
         return NOTHING
     form = f".{digits}{'e' if abs(value) >= 1e7 else 'f'}"
     return format(value, f"+{form}" if sign else form).replace("-", "−")
+
+
+def placed(ends: Sequence[float], least: float, most: float) -> tuple[float, ...] | None:
+    """Return places on a picture from ``least`` to ``most``, in per cent of its width.
+
+    Returns:
+        A place for each end; None where a number or the width is not finite: a model may answer
+        1e308 seconds.
+    """
+    width = most - least or 1.0
+    if not all(map(math.isfinite, (*ends, width))):
+        return None
+    # Divided first: a hundred times an end may be no number any more.
+    return tuple(round(100 * ((end - least) / width), 1) for end in ends)
 
 
 def p_value(value: float | None) -> str:

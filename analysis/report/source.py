@@ -13,21 +13,32 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.errors import ScoresMissing
+from analysis.errors import AnalysisError
+from analysis.report.shown import Metric
+from analysis.scores import Scores
+from analysis.spec import paper_of
 from bench import registry
 from bench.errors import UnknownBenchmark
 from bench.item import Item, TaskType
 from cache.record import Record
 from cache.store import Store
 from score.answers import SCORED
+from score.checked import read_signature, read_table
+from score.errors import ScoresMissing
+from score.frames import SCORE_COLUMNS
 from score.output import INTERVALS
 from score.statistics.estimate import COLUMNS, estimates
-from score.statistics.folder import Scored, load
+from score.statistics.folder import Scored
 from score.statistics.panel import design_of
 from score.statistics.resample import Resamples, resample
 
-_ADVICE = "write it with: rejudge score BENCH --store STORE --out DIR"
 _ANSWER = ("run", "model", "task", "item", "sample")
+_ITEM = ("item", "task")
+_TABLES = {
+    "predictions": (*_ANSWER, "topic", "key", "status", "reason"),
+    "verdicts": (*_ANSWER, "metric", "judge", "score", "justification"),
+    "errors": (*_ANSWER, "judge", "error_type", "why"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +59,20 @@ class Source:
     bundled: bool
     """The data came with the package."""
     store: Store | None
+    per_point: Mapping[Metric, float]
+    """Judges' metrics that are shown as points of 100, as in tables → what a score is multiplied
+    by."""
     notes: tuple[str, ...]
     """What the report lacks, and how to have it."""
+
+    @property
+    def mean(self) -> str:
+        """What means of all items are over: ``over-topics`` or ``over-items``."""
+        return "over-topics" if registry.is_over_topics(self.benchmark) else "over-items"
+
+    def metric(self, task: str, name: str, judge: str = "") -> Metric:
+        """Return a metric as it is shown."""
+        return Metric(task, name, judge, self.per_point.get(Metric(task, name, judge)))
 
     @property
     def item_ids(self) -> list[str]:
@@ -94,14 +117,15 @@ def open_source(folder: Path, store: Path | None, data: Path | None) -> Iterator
         data: The benchmark's data; None: bundled ones, if it is a bundled benchmark.
 
     Raises:
-        ScoresMissing: a file is missing, unreadable, or lacks a column.
+        ScoresMissing: a file is missing, unreadable, or not as scoring writes it.
         BenchError: the data were named and cannot be used.
+        AnalysisError: the store has none of the answers that were scored.
         StoreError: the store cannot be read.
     """
-    scored = load(folder)
-    predictions = _table(folder, "predictions", (*_ANSWER, "topic", "key", "status", "reason"))
-    verdicts = _table(folder, "verdicts", (*_ANSWER, "metric", "judge", "score", "justification"))
-    errors = _table(folder, "errors", (*_ANSWER, "judge", "error_type", "why"))
+    scored = _scored(folder)
+    predictions, verdicts, errors = (
+        _table(folder, scored, name, columns) for name, columns in _TABLES.items()
+    )
     names = scored.scores["benchmark"].unique().to_list()
     if len(names) != 1:
         listed = ", ".join(sorted(names)) or "none"
@@ -118,6 +142,7 @@ def open_source(folder: Path, store: Path | None, data: Path | None) -> Iterator
         opened = None
         if store is not None:
             opened = stack.enter_context(Store(store, read_only=True))
+            notes += _unanswered(folder, predictions, store, opened)
         yield Source(
             folder=folder,
             scored=scored,
@@ -130,8 +155,50 @@ def open_source(folder: Path, store: Path | None, data: Path | None) -> Iterator
             items=items,
             bundled=bundled,
             store=opened,
+            per_point=_per_point(folder, scored),
             notes=tuple(notes),
         )
+
+
+def _scored(folder: Path) -> Scored:
+    signature = read_signature(folder)
+    scores = read_table(folder / "scores.parquet", SCORE_COLUMNS, signature)
+    return Scored(scores, read_table(folder / "items.parquet", _ITEM, signature), signature)
+
+
+def _table(folder: Path, scored: Scored, name: str, columns: tuple[str, ...]) -> pl.DataFrame:
+    return read_table(folder / f"{name}.parquet", columns, scored.signature)
+
+
+def _unanswered(folder: Path, predictions: pl.DataFrame, path: Path, store: Store) -> list[str]:
+    """Say how many of the answers that were scored are not in the store.
+
+    Raises:
+        AnalysisError: none of them is.
+    """
+    keys = predictions["key"].drop_nulls().unique()
+    asked = [key for key in keys if key]
+    unanswered = store.missing(asked)
+    # Failures are stored, too, and are no hits.
+    lost = len(unanswered) - len(store.find(unanswered))
+    if asked and lost == len(asked):
+        raise AnalysisError(
+            f"the store {path} holds none of the {lost:,} answers that were scored in {folder}; "
+            "name the store that was scored with --store"
+        )
+    return [f"{lost:,} of {len(asked):,} answers are not in the store."] if lost else []
+
+
+def _per_point(folder: Path, scored: Scored) -> dict[Metric, float]:
+    scores = Scores(scored.scores, dict(scored.signature), folder)
+    specs = {str(task): of for task, of in paper_of(scored.scores["task"].unique()).metric.items()}
+    found: dict[Metric, float] = {}
+    for task, name, judge in scored.scores.select("task", "metric", "judge").unique().iter_rows():
+        spec = specs.get(task, {}).get(name)
+        scale = scores.scale_of(judge)
+        if spec is not None and spec.points and scale is not None:
+            found[Metric(task, name, judge)] = 100.0 / scale[1]
+    return found
 
 
 def _items(
@@ -155,18 +222,5 @@ def _items(
 def _estimates(folder: Path, scored: Scored, resamples: Resamples) -> pl.DataFrame:
     """The intervals that scoring wrote; made anew where it was asked to write none."""
     if (folder / f"{INTERVALS}.parquet").is_file():
-        return _table(folder, INTERVALS, COLUMNS)
+        return _table(folder, scored, INTERVALS, COLUMNS)
     return estimates(scored.scores, resamples)
-
-
-def _table(folder: Path, name: str, columns: Sequence[str]) -> pl.DataFrame:
-    path = folder / f"{name}.parquet"
-    if not path.is_file():
-        raise ScoresMissing(f"{path} is not there; {_ADVICE}")
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ScoresMissing(f"{path} is no readable Parquet file ({error}); {_ADVICE}") from error
-    if lacking := [column for column in columns if column not in frame.columns]:
-        raise ScoresMissing(f"{path} has no column {', '.join(lacking)}; {_ADVICE}")
-    return frame

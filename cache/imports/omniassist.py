@@ -1,11 +1,13 @@
 """Reply files of OmniAssistBench: CSV ``video_name, output_text[, token_retries]``.
 
-Read strictly: an answer that a wrong quote or comma would cut, join or swallow is a fault.
+Read strictly: an answer that a wrong quote or comma would cut, join or swallow is a fault. Further
+columns are left out, which a warning says.
 """
 
 from __future__ import annotations
 
 import csv
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from cache.imports.answer import ImportedAnswer, shown
 
 BENCHMARK = "omniassist"
 
+_log = logging.getLogger("rejudge.import")
+_KNOWN = frozenset({"video_name", "output_text", "token_retries"})
 #: Characters of one field. The csv module's own limit, 131,072, is less than some answers have.
 _LONGEST = 2**31 - 1
 
@@ -47,7 +51,7 @@ def _read_file(path: Path, name: str, model: str) -> Iterator[ImportedAnswer]:
             )
         seen[video] = line
         retries = row.get("token_retries", "").strip()
-        if retries and not retries.replace(".", "", 1).isdecimal():
+        if retries and not _is_number(retries):
             # So an unquoted comma shows in a file that has this column.
             raise ImportFault(
                 f"{path} line {line}: token_retries is {retries!r:.60}, no number: is a comma in "
@@ -95,6 +99,8 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
                 f"{path} has the columns {', '.join(columns) or 'none'}; expected video_name and "
                 "output_text, each once"
             )
+    if more := sorted(repr(name) for name in columns if name not in _KNOWN):
+        _log.warning("%s: not taken in are the columns %s", path, ", ".join(more))
     for line, row in rows[1:]:
         if len(row) != len(columns):
             raise ImportFault(
@@ -102,3 +108,12 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
                 f"columns in all, found {len(row)}: a text with a comma stands in quotes"
             )
     return [(line, dict(zip(columns, row, strict=True))) for line, row in rows[1:]]
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number; ``nan`` is what tables write for none."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

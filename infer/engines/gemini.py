@@ -19,8 +19,10 @@ The client retries 429, 5xx, time-outs and refused connections by itself.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import io
+import json
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -30,7 +32,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from cache.record import Outcome, Response, Usage
+from cache.record import Outcome
 from cache.request import Request
 from infer.breaker import Breaker
 from infer.card import ModelCard
@@ -39,6 +41,7 @@ from infer.encode import jpeg, mime_type, open_as_sent, wav
 from infer.engine import Answer
 from infer.errors import CardError, DecodeError
 from infer.fault import Fault, cleaned, of_status, of_transport
+from infer.gemini_reply import Reply
 from infer.media.decode import Prepared
 from infer.media.file import MediaFile
 from infer.media.frames import Frames
@@ -48,7 +51,6 @@ from infer.uploads import Source, UploadFailed, Uploads
 NEEDS = {"google.genai": "gemini", "av": "infer", "PIL": "infer"}
 _RETRIED = [408, 429, 500, 502, 503, 504]
 _CATEGORIES = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
-_FILTERED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,44 +103,55 @@ class GeminiEngine:
             ServiceRefused: the service would turn down any other request too.
         """
         chat = make_chat(request, prepared).with_pictures(timed=self._settings.frame_times)
+        reply = Reply()
         async with self._breaker.turn():
-            reply, fault = await self._ask(request, chat)
+            fault = await self._ask(request, chat, reply)
             if fault is None or fault.outcome is not Outcome.DECODE_ERROR:  # the file's own
                 self._breaker.note(fault)
-        return _answer(reply, fault)
+        return reply.answer(fault)
 
     def close(self) -> None:
         """Delete the files that were uploaded."""
         self._uploads.close()
 
-    async def _ask(self, request: Request, chat: Chat) -> tuple[Any, Fault | None]:
+    async def _ask(self, request: Request, chat: Chat, reply: Reply) -> Fault | None:
         from google.genai import errors
 
         try:
             async with asyncio.timeout(self._deadline_s), self._contents(request, chat) as contents:
-                reply = await self._client.aio.models.generate_content(
-                    model=self._settings.model,
-                    contents=contents,
-                    config=self._config(request, chat),
-                )
-            return reply, _fault_of(reply)
+                await self._generate(contents, self._config(request, chat), reply)
+            return reply.fault
         except DecodeError as error:
-            return None, Fault(Outcome.DECODE_ERROR, str(error))
+            return Fault(Outcome.DECODE_ERROR, str(error))
         except UploadFailed as error:
-            return None, Fault(Outcome.INFRA_ERROR, str(error))
+            outcome = Outcome.TIMEOUT if error.timed_out else Outcome.INFRA_ERROR
+            return Fault(outcome, cleaned(str(error), self._secret))
         except errors.APIError as error:
             text = cleaned(str(error.message or error), self._secret)
-            return None, of_status(error.code or 0, f"{error.status} {error.details}", text)
+            return of_status(error.code or 0, f"{error.status} {error.details}", text)
         except TimeoutError:
-            return None, Fault(Outcome.TIMEOUT, f"no answer within {self._deadline_s:g} s")
+            return Fault(Outcome.TIMEOUT, f"no answer within {self._deadline_s:g} s")
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # of no known form
             text = cleaned(f"the service's answer is not of its protocol: {error}", self._secret)
-            return None, Fault(Outcome.INFRA_ERROR, text)
+            return Fault(Outcome.INFRA_ERROR, text)
         except Exception as error:  # the HTTP library's own
             fault = of_transport(error, self._secret)
             if fault is None:
                 raise
-            return None, fault
+            return fault
+
+    async def _generate(self, contents: list[Any], config: Any, reply: Reply) -> None:
+        """Generate until the service says that it is done."""
+        while True:
+            generated = await self._client.aio.models.generate_content(
+                model=self._settings.model, contents=contents, config=config
+            )
+            # The client gives the answer's bytes as text.
+            reply.take(json.loads(generated.sdk_http_response.body or "{}"))
+            if not reply.continuation:
+                return
+            token = base64.b64decode(reply.continuation)
+            config = config.model_copy(update={"continuation_token": token})
 
     @asynccontextmanager
     async def _contents(self, request: Request, chat: Chat) -> AsyncIterator[list[Any]]:
@@ -180,6 +193,7 @@ class GeminiEngine:
             "max_output_tokens": asked.max_tokens,
             "seed": None if asked.seed is None else asked.seed + request.sample,
             "system_instruction": "".join(map(str, system)) or None,
+            "should_return_http_response": True,
         }
         return types.GenerateContentConfig(**(drawn | _members(self._settings)))
 
@@ -235,57 +249,3 @@ def _metadata(file: MediaFile, fps: float | None) -> Any:
     bounds = {"start_offset": file.start_s, "end_offset": file.end_s}
     offsets = {name: f"{at_s:.3f}s" for name, at_s in bounds.items() if at_s is not None}
     return types.VideoMetadata(fps=fps, **offsets) if offsets or fps is not None else None
-
-
-def _fault_of(reply: Any) -> Fault | None:
-    """What is wrong with a reply that arrived; None when it is an answer."""
-    feedback = reply.prompt_feedback
-    if feedback is not None and feedback.block_reason is not None:
-        reason = feedback.block_reason_message or _name(feedback.block_reason)
-        return Fault(Outcome.CONTENT_FILTER, f"the prompt was blocked: {reason}")
-    if not reply.candidates:
-        return Fault(Outcome.INFRA_ERROR, "the service's answer has no candidates")
-    reason = _name(reply.candidates[0].finish_reason)
-    if reason == "STOP":
-        return None
-    if reason == "MAX_TOKENS":
-        return Fault(Outcome.TRUNCATED, "the answer was cut at the token limit")
-    if reason in _FILTERED:
-        return Fault(Outcome.CONTENT_FILTER, f"the answer was stopped by a filter: {reason}")
-    return Fault(Outcome.INFRA_ERROR, f"the answer ended without an end: {reason or 'no reason'}")
-
-
-def _answer(reply: Any, fault: Fault | None) -> Answer:
-    outcome, error = (fault.outcome, fault.error) if fault else (Outcome.OK, "")
-    if reply is None:
-        return Answer(outcome, Response(error=error))
-    candidate = reply.candidates[0] if reply.candidates else None
-    content = candidate.content if candidate is not None else None
-    parts = (content.parts or []) if content is not None else []
-    return Answer(
-        outcome,
-        Response(
-            text="".join(part.text or "" for part in parts if not part.thought),
-            reasoning="".join(part.text or "" for part in parts if part.thought),
-            finish_reason=_name(candidate.finish_reason) if candidate is not None else "",
-            error=error,
-        ),
-        _usage(reply.usage_metadata),
-        {"model": reply.model_version} if reply.model_version else {},
-    )
-
-
-def _usage(counted: Any) -> Usage:
-    if counted is None:
-        return Usage()
-    written = [counted.candidates_token_count, counted.thoughts_token_count]
-    return Usage(
-        input_tokens=counted.prompt_token_count,
-        output_tokens=None if written == [None, None] else sum(count or 0 for count in written),
-        cached_tokens=counted.cached_content_token_count,
-        reasoning_tokens=counted.thoughts_token_count,
-    )
-
-
-def _name(value: Any) -> str:
-    return "" if value is None else str(getattr(value, "value", value))

@@ -18,16 +18,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-from cache.record import Outcome, Response, Usage
+from cache.record import Outcome, Response
 from cache.request import Request
 from infer.breaker import Breaker
 from infer.card import ModelCard
 from infer.chat import Chat, make_chat
+from infer.chat_reply import Reply, read_json
 from infer.engine import Answer
 from infer.errors import CardError, DecodeError
 from infer.fault import Fault, cleaned, of_status, of_transport, of_words
@@ -50,71 +50,6 @@ class Settings(Forms, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stream: bool = False
     limit: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     body: dict[str, Any] = msgspec.field(default_factory=dict)
-
-
-class _Said(msgspec.Struct):
-    """A message, or a piece of one."""
-
-    content: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Said = msgspec.field(default_factory=_Said)
-    delta: _Said = msgspec.field(default_factory=_Said)
-    finish_reason: str | None = None
-
-
-class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
-class _Counted(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _InputDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-
-
-class _Completion(msgspec.Struct):
-    """What is read of a completion or a chunk; further members are the server's own business."""
-
-    choices: list[_Choice] = []
-    usage: _Counted | None = None
-    model: str | None = None
-    system_fingerprint: str | None = None
-
-
-@dataclass(slots=True)
-class _Reply:
-    """What has arrived of an answer so far."""
-
-    text: str = ""
-    refusal: str = ""
-    reasoning: str = ""
-    finish_reason: str = ""
-    choices: int = 0
-    counted: _Counted = field(default_factory=_Counted)
-    served: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, completion: _Completion, *, piece: bool) -> None:
-        """Add a whole completion, or a piece of a streamed one."""
-        for choice in completion.choices[:1]:
-            said = choice.delta if piece else choice.message
-            self.text += said.content or ""
-            self.refusal += said.refusal or ""
-            self.reasoning += said.reasoning_content or said.reasoning or ""
-            self.finish_reason = choice.finish_reason or self.finish_reason
-            self.choices = 1
-        self.counted = completion.usage or self.counted
-        served = {"model": completion.model, "fingerprint": completion.system_fingerprint}
-        self.served |= {name: value for name, value in served.items() if value}
 
 
 class OpenAIEngine:
@@ -147,7 +82,7 @@ class OpenAIEngine:
         """Return what the server says, or why it does not.
 
         Raises:
-            CardError: the card sends whole files, and a stretch of one is asked for.
+            FileUncut: the card sends whole files, and a stretch of one is asked for.
             ServiceRefused: the server would turn down any other request too.
         """
         try:
@@ -155,7 +90,7 @@ class OpenAIEngine:
             body = await asyncio.to_thread(self._body, request, chat)
         except DecodeError as error:
             return Answer(Outcome.DECODE_ERROR, Response(error=str(error)))
-        reply = _Reply()
+        reply = Reply()
         async with self._breaker.turn():
             fault = await self._ask(body, reply)
             self._breaker.note(fault)
@@ -164,7 +99,7 @@ class OpenAIEngine:
     def close(self) -> None:
         """Nothing outlives the process: the server sees the connections end."""
 
-    async def _ask(self, body: dict[str, Any], reply: _Reply) -> Fault | None:
+    async def _ask(self, body: dict[str, Any], reply: Reply) -> Fault | None:
         import openai
 
         try:
@@ -174,8 +109,8 @@ class OpenAIEngine:
                 else:
                     create = self._client.chat.completions.with_raw_response.create
                     raw = await create(**body)
-                    reply.take(msgspec.json.decode(raw.content, type=_Completion), piece=False)
-            return _fault_of(reply)
+                    reply.take(read_json(raw.content), piece=False)
+            return reply.fault
         except openai.APIStatusError as error:
             text = cleaned(_words(error), self._secret)
             return of_status(error.status_code, f"{error.code} {error.type}", text)
@@ -185,7 +120,7 @@ class OpenAIEngine:
             return of_words(str(error.code), cleaned(_words(error), self._secret))
         except TimeoutError:
             return Fault(Outcome.TIMEOUT, f"no whole answer within {self._deadline_s:g} s")
-        except (msgspec.MsgspecError, ValueError) as error:
+        except ValueError as error:
             text = cleaned(f"the server's answer is no chat completion: {error}", self._secret)
             return Fault(Outcome.INFRA_ERROR, text)
         except Exception as error:  # the HTTP library's own, while an answer is streamed
@@ -194,14 +129,18 @@ class OpenAIEngine:
                 raise
             return fault
 
-    async def _stream(self, body: dict[str, Any], reply: _Reply) -> None:
+    async def _stream(self, body: dict[str, Any], reply: Reply) -> None:
+        from openai import BaseModel
+
         options = {"include_usage": True}
         chunks: AsyncIterator[Any] = await self._client.chat.completions.create(
             **({"stream_options": options} | body), stream=True
         )
         async for chunk in chunks:
-            piece = chunk.model_dump(mode="json", warnings=False)
-            reply.take(msgspec.convert(piece, _Completion), piece=True)
+            # What is no object is handed on by the client as it came.
+            reply.take(
+                chunk.to_dict(warnings=False) if isinstance(chunk, BaseModel) else chunk, piece=True
+            )
 
     def _body(self, request: Request, chat: Chat) -> dict[str, Any]:
         """Return the arguments of the client's call; encoding media takes a while."""
@@ -219,24 +158,16 @@ class OpenAIEngine:
             "extra_body": settings.body,
         }
 
-    def _answer(self, reply: _Reply, fault: Fault | None) -> Answer:
-        counted = reply.counted
-        read = counted.prompt_tokens_details or _InputDetails()
-        written = counted.completion_tokens_details or _OutputDetails()
+    def _answer(self, reply: Reply, fault: Fault | None) -> Answer:
         return Answer(
             fault.outcome if fault else Outcome.OK,
             Response(
-                text=reply.text,
+                text=reply.text or reply.refusal,  # a refusal in words is what was said
                 reasoning=reply.reasoning,
                 finish_reason=reply.finish_reason,
                 error=fault.error if fault else "",
             ),
-            Usage(
-                input_tokens=counted.prompt_tokens,
-                output_tokens=counted.completion_tokens,
-                cached_tokens=read.cached_tokens,
-                reasoning_tokens=written.reasoning_tokens,
-            ),
+            reply.usage,
             {"sent": self._settings.as_sent()} | reply.served,
         )
 
@@ -258,22 +189,6 @@ def create(card: ModelCard) -> OpenAIEngine:
             "member of a request; set it under [settings] or [sampling]"
         )
     return OpenAIEngine(card, settings, os.environ)
-
-
-def _fault_of(reply: _Reply) -> Fault | None:
-    """What is wrong with a reply that arrived; None when it is an answer."""
-    if not reply.choices:
-        return Fault(Outcome.INFRA_ERROR, "the server's answer has no choices")
-    if reply.finish_reason == "content_filter":
-        return Fault(Outcome.CONTENT_FILTER, "the server's content filter stopped the answer")
-    if reply.refusal:
-        return Fault(Outcome.REFUSED, f"the model refused: {reply.refusal}")
-    if reply.finish_reason == "length":
-        only = "" if reply.text else ", with only reasoning so far"
-        return Fault(Outcome.TRUNCATED, f"the answer was cut at the token limit{only}")
-    if not reply.finish_reason:
-        return Fault(Outcome.INFRA_ERROR, "the answer ended before the server said that it did")
-    return None
 
 
 def _words(error: Any) -> str:

@@ -2,7 +2,8 @@
 
     [worker]                 where the model runs: infer/worker/environment.py
     [settings]
-    adapter = "vita_1_5"     a file of infer/worker/adapters/, or the path of your own
+    adapter = "vita_1_5"     a file of infer/worker/adapters/, or the path of your own, from the
+                             card's folder on; its name and sha256 are in the key, not its place
 
 The engine starts one worker process and asks it. As many requests as the adapter takes go into one
 call. A batch that fails is asked again one by one, so that only what cannot be answered fails:
@@ -26,18 +27,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from cache.record import Outcome, Response, Usage
 from cache.request import Request
 from infer.card import ModelCard
 from infer.chat import make_chat
 from infer.checkpoint import locate
 from infer.engine import Answer
-from infer.errors import CardError, EngineFailed
+from infer.errors import EngineFailed
 from infer.media.decode import Prepared
+from infer.worker.environment import find_adapter
 from infer.worker.media import make_folder, write_ask
 from infer.worker.process import LoadFailed, WorkerLost, WorkerProcess
 
-_ADAPTERS = Path(__file__).parent.parent / "worker" / "adapters"
 #: A worker that ends while it starts is started again; after so many times in a row it is given up.
 _STARTS = 3
 #: Requests of one actor arrive one after the other: so long a batch waits to become full.
@@ -53,6 +56,17 @@ class Job:
 
     ask: dict[str, Any]
     answer: Future[Answer] = field(default_factory=Future)
+
+
+class _Reply(msgspec.Struct):
+    """A reply to one request; ``serve.py`` sees to it that it is one."""
+
+    outcome: Outcome
+    text: str = ""
+    finish_reason: str = ""
+    error: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class WorkerEngine:
@@ -139,11 +153,21 @@ class WorkerEngine:
 
     def _work(self, jobs: list[Job]) -> None:
         try:
-            replies = self._ready().ask([job.ask for job in jobs], self._card.worker.timeout_s)
-        except EngineFailed as error:
+            self._ask(jobs)
+        except BaseException as error:  # this thread is the only one, and jobs wait for it
+            if self._worker is not None:  # who knows what it is about to say
+                self._worker.kill()
+                self._worker = None
+            # Others than these would end the event loop that they are raised in.
+            said = error if isinstance(error, Exception) else RuntimeError(repr(error))
             for job in jobs:
-                job.answer.set_exception(error)
-            return
+                if not job.answer.done():
+                    job.answer.set_exception(said)
+
+    def _ask(self, jobs: list[Job]) -> None:
+        replies: list[Any]
+        try:
+            replies = self._ready().ask([job.ask for job in jobs], self._card.worker.timeout_s)
         except WorkerLost as lost:
             self._worker = None
             outcome = Outcome.TIMEOUT if lost.timed_out else Outcome.INFRA_ERROR
@@ -201,15 +225,15 @@ class WorkerEngine:
         self._versions = said["versions"]
         return worker
 
-    def _read(self, reply: dict[str, Any]) -> Answer:
+    def _read(self, reply: Any) -> Answer:
+        try:
+            said = msgspec.convert(reply, _Reply)
+        except msgspec.ValidationError as error:
+            said = _Reply(Outcome.INFRA_ERROR, error=f"the worker's reply does not hold: {error}")
         return Answer(
-            Outcome(reply["outcome"]),
-            Response(
-                text=_storable(reply.get("text", "")),
-                finish_reason=reply.get("finish_reason", ""),
-                error=_storable(reply.get("error", "")),
-            ),
-            Usage(input_tokens=reply.get("input_tokens"), output_tokens=reply.get("output_tokens")),
+            said.outcome,
+            Response(text=said.text, finish_reason=said.finish_reason, error=said.error),
+            Usage(input_tokens=said.input_tokens, output_tokens=said.output_tokens),
             {"worker": self._versions},
         )
 
@@ -222,23 +246,8 @@ def create(card: ModelCard) -> WorkerEngine:
         FeatureMissing: the interpreter is not there.
         EngineFailed: the worker does not start or its model does not load.
     """
-    engine = WorkerEngine(card, card.worker.interpreter(card.name, os.environ), _adapter(card))
+    python = card.worker.interpreter(card.name, os.environ)
+    adapter = card.worker.adapter or str(card.settings.get("adapter", ""))
+    engine = WorkerEngine(card, python, find_adapter(adapter, card.name))
     engine.start()
     return engine
-
-
-def _storable(text: str) -> str:
-    # Half a surrogate pair, as some tokenizers leave behind, has no UTF-8.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _adapter(card: ModelCard) -> Path:
-    name = str(card.settings.get("adapter", ""))
-    path = Path(name) if name.endswith(".py") else _ADAPTERS / f"{name}.py"
-    if not path.is_file():
-        known = ", ".join(sorted(found.stem for found in _ADAPTERS.glob("[!_]*.py")))
-        raise CardError(
-            f"model card {card.name!r}: no adapter {name!r}; there are: {known}; or the path of "
-            "your own (.py)"
-        )
-    return path.absolute()

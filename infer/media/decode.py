@@ -26,6 +26,10 @@ Decoded = Frames | Sound | MediaFile | tuple[Cue, ...] | None
 Part = tuple[Decoded, dict[str, Any]]
 
 _BLOCK = 1_000_000
+#: Containers and metadata differ by so much about how long a file is.
+_TOLERANCE_S = 1.0
+#: A file that ends so much before the asked stretch does, or before half of it, says so.
+_SHORT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,19 @@ def prepare_media(
             )
             decoded.append(whole)
             effective.setdefault(part.kind, []).append(facts)
+        _require_any(media, decoded, files)
     except DecodeError as error:
         return Prepared((), effective, str(error), time.perf_counter() - began)
     return Prepared(tuple(decoded), effective, "", time.perf_counter() - began)
+
+
+def _require_any(
+    media: tuple[Media, ...], decoded: list[Decoded], files: Mapping[str, str]
+) -> None:
+    """Refuse media of which nothing is left: a model would answer without having been shown any."""
+    if media and all(content is None for content in decoded):
+        names = ", ".join(dict.fromkeys(files[part.sha256] for part in media))
+        raise DecodeError(f"{names}: no sound where it is asked for, and nothing else is asked for")
 
 
 def _identity(part: Media, asked: Preprocessing) -> tuple[object, ...]:
@@ -147,6 +161,16 @@ def _window(part: Media, probed: Probe, path: Path) -> tuple[float, float, dict[
     facts: dict[str, Any] = {"start_s": start_s, "end_s": clamped}
     if clamped < end_s:
         facts["clamped_from_s"] = end_s
+    asked_s, missing_s = end_s - start_s, end_s - clamped
+    if missing_s > _TOLERANCE_S:
+        if missing_s > 0.9 * asked_s:
+            raise DecodeError(
+                f"{path}: the file ends at {probed.duration_s:g} s, so of the {asked_s:g} s that "
+                f"are asked for only {asked_s - missing_s:.2g} s are there: fetch the file again, "
+                "or correct where the segment ends"
+            )
+        if missing_s > min(_SHORT_S, 0.5 * asked_s):
+            facts["missing_s"] = round(missing_s, 3)
     return start_s, clamped, facts
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from infer.errors import CardError, FeatureMissing
 
+_ADAPTERS = Path(__file__).parent / "adapters"
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
 _NAME = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
@@ -30,6 +31,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     import_paths: tuple[str, ...] = ()
     timeout_s: _Seconds = 900.0
     load_timeout_s: _Seconds = 1800.0
+    adapter: str = ""
+    """Path of the adapter. A card names it under ``[settings]``; a run puts its path here, and its
+    name and digest there."""
 
     def interpreter(self, model: str, environ: Mapping[str, str]) -> str:
         """Return the path of the interpreter.
@@ -64,6 +68,22 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             if not Path(path).is_dir():
                 raise FeatureMissing(f"model {model!r} imports from {path}, which is not there")
         return found
+
+
+def find_adapter(name: str, model: str) -> Path:
+    """Return the path of an adapter: a bundled one by its name, one's own by its path (``.py``).
+
+    Raises:
+        CardError: there is none.
+    """
+    path = Path(name) if name.endswith(".py") else _ADAPTERS / f"{name}.py"
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in _ADAPTERS.glob("[!_]*.py")))
+        raise CardError(
+            f"model card {model!r}: no adapter {name!r}; there are: {known}; or the path of "
+            "your own (.py), from the card's folder on"
+        )
+    return path.absolute()
 
 
 def _expanded(text: str, model: str, environ: Mapping[str, str]) -> str:

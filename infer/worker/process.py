@@ -116,7 +116,10 @@ class WorkerProcess:
         until = time.monotonic() + timeout_s
         self._send({"op": "ask", "asks": asks}, until)
         replies = self._receive(until, "answer").get("replies")
-        named = [reply.get("id") for reply in replies] if isinstance(replies, list) else None
+        named = [
+            reply.get("id") if isinstance(reply, dict) else None
+            for reply in (replies if isinstance(replies, list) else [])
+        ]
         if not isinstance(replies, list) or named != [ask["id"] for ask in asks]:
             raise self._lost("the worker answered something that was not asked")
         return replies

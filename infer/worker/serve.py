@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import operator
 import os
 import platform
 import shutil
@@ -257,7 +258,44 @@ def _answer(model: Any, messages: list[Any]) -> list[dict[str, Any]]:
         reply = {"outcome": _outcome(error), "error": _last_line(error)}
         replies = [dict(reply) for _ in messages]
     pairs = zip(replies, messages)  # noqa: B905 - they are as many, and Python 3.8 has no `strict`
-    return [dict(reply, id=message["id"]) for reply, message in pairs]
+    return [dict(_sendable(reply), id=message["id"]) for reply, message in pairs]
+
+
+def _sendable(reply: Any) -> dict[str, Any]:
+    """Return an adapter's reply in plain values; where it is none, a failure that says why."""
+    try:
+        if not isinstance(reply, dict):
+            raise TypeError(f"{_brief(reply)} is not what ask.reply or ask.failed returns")
+        if reply.get("outcome") not in (*OUTCOMES, "infra_error"):
+            raise ValueError(f"outcome is {_brief(reply.get('outcome'))}")
+        plain = {"outcome": str(reply["outcome"])}
+        for name in ("text", "finish_reason", "error"):
+            if not isinstance(reply.get(name, ""), str):
+                raise TypeError(f"{name} is {_brief(reply[name])}, not a string")
+            plain[name] = str(reply.get(name, ""))
+        counts = {name: _count(name, reply.get(name)) for name in ("input_tokens", "output_tokens")}
+        return {**plain, **counts}
+    except Exception as error:  # numpy's values, for one, raise when they are compared
+        return {"outcome": "infra_error", "error": f"the adapter's reply does not hold: {error}"}
+
+
+def _count(name: str, value: Any) -> int | None:
+    """Return a number of tokens as a plain int; numpy's and torch's are taken, too."""
+    if value is None:
+        return None
+    try:
+        count = int(value) if float(value).is_integer() else -1
+        count = operator.index(value) if hasattr(value, "__index__") else count
+    except (TypeError, ValueError, OverflowError):
+        count = -1
+    if isinstance(value, (str, bytes, bool)) or count < 0:
+        raise ValueError(f"{name} is {_brief(value)}, not a number of tokens")
+    return count
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _outcome(error: BaseException) -> str:

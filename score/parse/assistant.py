@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from bench.labels import SILENCE
+from bench.labels import SILENCE, is_silence
 from score.parse.prediction import AssistantPrediction, ParseFailure
 from score.parse.visible import visible
-
-_SILENT = re.compile(r"\W*keep\s+quiet\W*", re.I)
 
 
 def parse_assistant(text: str) -> AssistantPrediction | ParseFailure:
@@ -16,6 +12,6 @@ def parse_assistant(text: str) -> AssistantPrediction | ParseFailure:
     said = visible(text)
     if not said:
         return ParseFailure("nothing but thinking" if text.strip() else "the response is empty")
-    if _SILENT.fullmatch(said):
+    if is_silence(said):
         return AssistantPrediction(SILENCE)
     return AssistantPrediction(said)

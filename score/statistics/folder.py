@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from score.errors import ScoreError, ScoresMissing
+from score.checked import read_signature, read_table
+from score.errors import ScoreError
 from score.frames import SCORE_COLUMNS
-from score.output import SIGNATURE
 
 if TYPE_CHECKING:
     import polars as pl
-
-_ADVICE = "write it with: rejudge score BENCH --store STORE --out DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +70,9 @@ def load(folder: Path) -> Scored:
     """Read a folder.
 
     Raises:
-        ScoresMissing: the folder or a file in it is missing, unreadable, or lacks a column.
+        ScoresMissing: the folder or a file in it is missing, unreadable, or not as it was written.
     """
-    scores = _table(folder / "scores.parquet", SCORE_COLUMNS)
-    items = _table(folder / "items.parquet", ("item",))
-    path = folder / SIGNATURE
-    try:
-        signature = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ScoresMissing(f"{path} is not readable ({error}); {_ADVICE}") from error
-    if not isinstance(signature, dict):
-        raise ScoresMissing(f"{path} is no JSON object; {_ADVICE}")
+    signature = read_signature(folder)
+    scores = read_table(folder / "scores.parquet", SCORE_COLUMNS, signature)
+    items = read_table(folder / "items.parquet", ("item",), signature)
     return Scored(scores, items, signature)
-
-
-def _table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    import polars as pl
-
-    if not path.is_file():
-        raise ScoresMissing(f"{path} is not there; {_ADVICE}")
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ScoresMissing(f"{path} is no readable Parquet file ({error}); {_ADVICE}") from error
-    if lacking := [name for name in columns if name not in frame.columns]:
-        raise ScoresMissing(f"{path} has no column {', '.join(lacking)}; {_ADVICE}")
-    return frame

@@ -38,7 +38,8 @@
     const asked = { key: now.get("key") || "" };
     for (const name of [...TEXTS, ...SELECTS]) asked[name] = now.get(name) || "";
     asked.metricAt = catalog.metrics.findIndex((one) => metricName(one) === asked.metric);
-    asked.page = Math.max(0, Number(now.get("page")) || 0);
+    for (const name of ["min", "max"]) if (!Number.isFinite(Number(asked[name]))) asked[name] = "";
+    asked.page = /^\d+$/.test(now.get("page") || "") ? Number(now.get("page")) : 0;
     asked.item = now.get("item") || "";
     return asked;
   }
@@ -147,6 +148,12 @@
     return at >= 0 && next ? items[next.at][0] : "";
   }
 
+  async function entryAt(at) {
+    const chunk = catalog.chunks.findLastIndex((first) => first <= at);
+    const entries = await rejudge.load(rejudge.numbered("chunk", chunk, 4));
+    return entries[at - catalog.chunks[chunk]];
+  }
+
   async function showItem(asked) {
     const at = itemAt.get(asked.item);
     part("detail").hidden = !asked.item;
@@ -167,17 +174,17 @@
     }
     const [, task, topic] = items[at];
     part("item-kind").textContent = catalog.tasks[task].title + ", " + catalog.topics[topic].replaceAll("_", " ");
-    const chunk = catalog.chunks.findLastIndex((first) => first <= at);
     try {
-      const entries = await rejudge.load(rejudge.numbered("chunk", chunk, 4));
+      const entry = await entryAt(at);
+      const before = (entry.turns || []).filter(([number, name]) => number < entry.turn && itemAt.has(name));
+      const earlier = await Promise.all(before.map(([, name]) => entryAt(itemAt.get(name))));
       if (shown !== asked.item) return;
       const chosen = catalog.columns
         .map((column, place) => place)
         .filter((place) => !asked.run || catalog.columns[place].run === asked.run)
         .filter((place) => !asked.model || catalog.columns[place].model === asked.model);
-      const entry = entries[at - catalog.chunks[chunk]];
       if (fresh || part("item").dataset.asked !== asked.run + "\n" + asked.model) {
-        part("item").replaceChildren(...rejudge.item(catalog, entry, nameOf, chosen));
+        part("item").replaceChildren(...rejudge.item(catalog, entry, nameOf, chosen, earlier));
         part("item").dataset.asked = asked.run + "\n" + asked.model;
       }
     } catch (error) {

@@ -118,12 +118,21 @@
     );
   }
 
+  /* How an answer ended: as its metrics did, which may differ. */
+  function badge(answer) {
+    const all = new Set([answer.status, ...answer.scores.map(([, , status]) => status)]);
+    const failed = [...all].filter((status) => status !== "scored");
+    if (!failed.length) return el("span", { class: "badge good" }, "read");
+    const some = answer.scores.some(([, , status]) => status === "scored");
+    const words = failed.map((status) => status.replace("_", " ")).join(", ");
+    return el("span", { class: "badge bad" }, (some ? "partly " : "") + words);
+  }
+
   function card(catalog, answer, name, model, matches) {
-    const status = answer.status.replace("_", " ");
     return el(
       "article",
       { class: matches ? "answer" : "answer other", "aria-label": "Answer of " + name },
-      el("header", {}, el("h4", {}, name), el("span", { class: "hint" }, model), el("span", { class: answer.status === "scored" ? "badge good" : "badge bad" }, status === "scored" ? "read" : status)),
+      el("header", {}, el("h4", {}, name), el("span", { class: "hint" }, model), badge(answer)),
       answer.reason && el("p", { class: "hint" }, answer.reason),
       read(answer),
       said(answer),
@@ -133,10 +142,44 @@
     );
   }
 
+  /* Links to the turns of a dialogue. */
+  function turns(entry) {
+    if (!entry.turns || entry.turns.length < 2) return null;
+    const links = entry.turns.map(([number, name]) =>
+      el("li", {}, name === entry.id ? el("b", { "aria-current": "true" }, "turn " + number) : turnLink(number, name))
+    );
+    return el("nav", { "aria-label": "Turns of the dialogue" }, el("ol", { class: "turns" }, links));
+  }
+
+  const turnLink = (number, name) => el("a", { href: rejudge.state.changed({ item: name }) }, "turn " + number);
+
+  /* What was asked and answered before: what a model said stood in its prompt. */
+  function dialogue(entries, nameOf, asked) {
+    if (!entries.length) return null;
+    const made = entries.map((entry) =>
+      el(
+        "li",
+        {},
+        el("p", {}, turnLink(entry.turn, entry.id), ": ", entry.question ? prose(entry.question, "Question", "span") : "no question"),
+        entry.answers
+          .filter((answer) => asked.includes(answer.column))
+          .map((answer) => el("div", { class: "before" }, el("h4", {}, nameOf(answer.column)), words(answer)))
+      )
+    );
+    return section("Earlier turns", el("ol", { class: "dialogue" }, made));
+  }
+
+  function words(answer) {
+    if (answer.said && answer.said.text) return prose(answer.said.text, "Answer");
+    const ending = [answer.status.replace("_", " "), answer.reason].filter(Boolean).join(": ");
+    return el("p", { class: "hint" }, answer.said ? "No text (" + ending + ")." : "Not shown: " + ending + ".");
+  }
+
   /* The elements of an item.
 
-     nameOf: a column's name; asked: the columns that were filtered for, which come first */
-  rejudge.item = function (catalog, entry, nameOf, asked) {
+     nameOf: a column's name; asked: the columns that were filtered for, which come first; earlier:
+     the earlier turns of its dialogue */
+  rejudge.item = function (catalog, entry, nameOf, asked, earlier) {
     const player = rejudge.player(entry);
     const rows = entry.answers.map((answer) => [nameOf(answer.column), answer.interval]);
     const first = entry.answers.filter((answer) => asked.includes(answer.column));
@@ -151,11 +194,13 @@
     return [
       entry.question && el("p", { class: "question" }, prose(entry.question, "Question", "span")),
       facts.length ? list(facts) : null,
+      turns(entry),
       entry.example && entry.example.video && el("details", {}, el("summary", {}, "The example that was shown first"), rejudge.player({ media: entry.example }).element),
       player && player.element,
       rejudge.timeline(entry, rows, player),
       options(entry, nameOf),
       reference(entry),
+      dialogue(earlier, nameOf, asked),
       section("Answers", el("div", { class: "answers" }, cards)),
     ].filter(Boolean);
   };

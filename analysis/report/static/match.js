@@ -54,7 +54,8 @@
       .map((column) => values[column][places[at]])
       .filter((value) => value !== null && value !== undefined);
     if (!found.length) return null;
-    const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
+    /* Divided first: the sum of times that a model made up may be no number any more. */
+    const mean = found.reduce((sum, value) => sum + value / found.length, 0);
     return { mean, spread: Math.max(...found) - Math.min(...found) };
   }
 
@@ -86,7 +87,7 @@
       count += matching;
       found.push({ at, matching, score: values ? scoreOf(values, places, chosen, at) : null });
     }
-    const by = values && ORDERS[asked.order];
+    const by = values && Object.hasOwn(ORDERS, asked.order) && ORDERS[asked.order];
     if (by) {
       const keyed = found.map((one) => [one.score ? by(one.score) : Infinity, one]);
       keyed.sort((a, b) => a[0] - b[0] || a[1].at - b[1].at);

@@ -30,8 +30,9 @@
 
   function show() {
     const now = state.read();
-    const reading = now.get("reading") || "scored-only";
-    for (const name of ["scored-only", "failures-as-wrong"]) {
+    const readings = ["scored-only", "failures-as-wrong"];
+    const reading = readings.find((name) => name === now.get("reading")) || readings[0];
+    for (const name of readings) {
       document.body.classList.toggle("reading-" + name, name === reading);
     }
     document.querySelectorAll("input[name=reading]").forEach((input) => {
@@ -41,7 +42,8 @@
       const [id, column, direction] = part.split(":");
       const table = document.getElementById(id);
       const there = table && table.classList.contains("sortable");
-      if (there && Number(column) < table.tHead.rows[0].cells.length) {
+      const head = there && /^\d+$/.test(column) ? table.tHead.rows[0].cells[Number(column)] : null;
+      if (head && head.querySelector("button")) {
         sort(table, Number(column), direction === "down" ? "descending" : "ascending", reading);
       }
     }

@@ -25,8 +25,14 @@
     const [left, right] = [percent(axis, Math.min(start, end)), percent(axis, Math.max(start, end))];
     made.style.left = left + "%";
     made.style.width = right - left + "%";
-    if (end <= start) made.classList.add("reversed");
+    if (end < start) made.classList.add("reversed");
     return made;
+  }
+
+  /* What is wrong with an interval that has both ends. */
+  function fault(start, end) {
+    if (start === null || end === null || end > start) return "";
+    return end < start ? " (reversed)" : " (empty)";
   }
 
   function row(axis, name, interval, kind, player) {
@@ -37,8 +43,7 @@
       const known = start === null ? end : start;
       track.append(bar(axis, [known, known], kind + " half"));
     }
-    const words =
-      start === null && end === null ? "no interval" : span(interval) + (end !== null && start !== null && end <= start ? " (reversed)" : "");
+    const words = start === null && end === null ? "no interval" : span(interval) + fault(start, end);
     const can = player && start !== null && end !== null && end > start;
     const times = can
       ? el("button", { type: "button", class: "times", "aria-label": "Play " + name + ", " + words, on: { click: () => player.play(start, end) } }, words)
