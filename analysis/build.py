@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from analysis.errors import JudgeNotChosen
 from analysis.layout import (
     Layout,
     Member,
@@ -27,7 +28,8 @@ from analysis.measure import Ask, Measures
 from analysis.notes import footer, missing_marks
 from analysis.published import Published
 from analysis.scores import ERROR, Scores
-from analysis.selection import BY_MODALITY, by_modality, checked, lacks
+from analysis.selection import checked, lacks
+from analysis.settings import SETTINGS, compared
 from analysis.spec import PaperSpec, TableSpec
 from analysis.table import NOTHING, Block, Cell, Choice, Intervals, Row, Table, printed, ranked
 from analysis.uncertainty import ALPHA, Interval, Tests, estimated, tests
@@ -52,6 +54,7 @@ def build_tables(
     Raises:
         UnknownName: There is no such table, or no such baseline.
         ScoresMissing: The scores have nothing for a table that was asked for, or for any.
+        JudgeNotChosen: Such a table shows one judge's scores, and none of several was chosen.
     """
     if scores.frame.is_empty():
         raise ScoresMissing(
@@ -61,12 +64,17 @@ def build_tables(
     choice = checked(choice, scores)
     named = [paper.named(name) for name in names]
     wanted = [spec for spec in paper.table if spec in named]
-    lacking = {spec.name: lacks(spec, scores, choice) for spec in wanted or paper.table}
+    unchosen = scores.unchosen(choice.judge)
+    lacking = {spec.name: lacks(paper, spec, scores, choice) for spec in wanted or paper.table}
     specs = [spec for spec in wanted or paper.table if not lacking[spec.name]]
     if wanted and len(specs) < len(wanted):
         name, why = next((name, why) for name, why in lacking.items() if why)
+        if why == unchosen:
+            raise JudgeNotChosen(f"{paper.paper} table {name}: {why}")
         raise ScoresMissing(f"these scores have nothing for {paper.paper} table {name}: {why}")
     if not specs:
+        if unchosen in lacking.values():
+            raise JudgeNotChosen(f"any table of {paper.paper} of these scores: {unchosen}")
         why = next(iter(lacking.values()))
         raise ScoresMissing(f"these scores have nothing for any table of {paper.paper}: {why}")
     # Means are looked up by all tables that take them over the same thing.
@@ -96,6 +104,8 @@ class _Builder:
         self.over_topics = spec.mean == "topics"
         self.measures = measures
         self.published = Published(paper, spec) if choice.published else None
+        # Where rows are judges, every row says its own.
+        self.judges = scores.judges if spec.rows == "judge" else [choice.judge]
         present = self.measures.runs_of({group.task for group in spec.groups})
         chosen = [run for run, _ in choice.runs]
         self.runs = [run for run in chosen if run in present] if chosen else present
@@ -105,7 +115,7 @@ class _Builder:
         members = [Member(self._named(run), run=run) for run in self.runs]
         if self.published is not None:
             members += self.published.members()
-        found = layouts(self.paper, self.spec, self._present(), self.choice.judge, members)
+        found = layouts(self.paper, self.spec, self._present(), self.judges[0], members)
         return [self._table(layout) for layout in found]
 
     def _present(self) -> Present:
@@ -183,19 +193,19 @@ class _Builder:
                 for attribute in self.spec.by
                 if (rows := slice_rows(self.paper, attribute, self._counts(task, attribute)))
             ]
-        if self.spec.rows == BY_MODALITY:
+        if self.spec.rows in SETTINGS:
             return [
                 Block(
-                    daggered(self.paper, model, model),
-                    tuple(Row(modality, (), run=run) for modality, run in runs),
+                    daggered(self.paper, one.label, one.model),
+                    tuple(Row(label, (), run=run) for label, run in one.runs),
                 )
-                for model, runs in by_modality(self.scores, self.choice).items()
+                for one in compared(self.scores, self.spec.rows, self.choice.runs).comparisons
             ]
         if self.spec.rows == "judge":
             rows = [
                 Row(f"{self._named(run)} ({judge})", (), run=run, judge=judge)
                 for run in self.runs
-                for judge in self.scores.judges
+                for judge in self.judges
             ]
             return [Block("", tuple(rows))]
         return [Block("", tuple(Row(self._named(run), (), run=run) for run in self.runs))]
@@ -296,7 +306,7 @@ class _Builder:
             "paper": self.paper.shown_as,
             "numbers": list(self.spec.numbers),
             "mean": f"over-{self.spec.mean}",
-            "judge": self.choice.judge,
+            "judge": ", ".join(self.judges),
             "reading": str(self.choice.reading),
             "intervals": str(self.choice.intervals),
             "baseline": self.choice.baseline,

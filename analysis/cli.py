@@ -80,7 +80,7 @@ def tables(
     """
     from analysis.build import build_tables
     from analysis.scores import load_scores
-    from analysis.selection import labelled
+    from analysis.selection import labelled, left_out
     from analysis.spec import load_paper, paper_of
     from analysis.table import Choice, Intervals, Reading
 
@@ -89,8 +89,10 @@ def tables(
     shown_runs = labelled(runs, scores)
     choice = Choice(chosen, Reading(reading), published, Intervals(intervals), baseline, shown_runs)
     tasks = set(scores.frame["task"].unique())
-    built = build_tables(load_paper(paper) if paper else paper_of(tasks), names, scores, choice)
-    _show(built, form, out, as_json=as_json)
+    spec = load_paper(paper) if paper else paper_of(tasks)
+    built = build_tables(spec, names, scores, choice)
+    lacking = {} if names else left_out(spec, scores, choice)
+    _show(built, form, out, lacking, as_json=as_json)
 
 
 @click.command()
@@ -131,14 +133,18 @@ def statistics(
     items = chosen.load(data)
     paper = paper_of({str(task) for task in chosen.tasks})
     built = statistics_tables(paper, benchmark, items, names, published=published)
-    _show(built, form, out, as_json=as_json)
+    _show(built, form, out, {}, as_json=as_json)
 
 
-def _show(tables: list[Table], form: str, out: Path | None, *, as_json: bool) -> None:
-    """Write or print tables, and say on stderr which are too wide for a page."""
+def _show(
+    tables: list[Table], form: str, out: Path | None, left_out: dict[str, str], *, as_json: bool
+) -> None:
+    """Write or print tables; say on stderr which are left out, or too wide for a page."""
     from analysis.render import Format, printed_tables, render, write_tables
     from analysis.width import too_wide
 
+    for name, why in left_out.items():
+        click.echo(f"left out: {name}: {why}", err=True)
     files = [] if out is None else write_tables(tables, Format(form), out)
     if form == Format.LATEX:
         for table in filter(too_wide, printed_tables(tables, Format.LATEX)):
@@ -147,4 +153,8 @@ def _show(tables: list[Table], form: str, out: Path | None, *, as_json: bool) ->
                 err=True,
             )
     shown = "\n".join(map(str, files)) if files else render(tables, Format(form)).rstrip("\n")
-    emit({"tables": [asdict(t) for t in tables], "files": files}, shown, as_json=as_json)
+    emit(
+        {"tables": [asdict(t) for t in tables], "files": files, "left_out": left_out},
+        shown,
+        as_json=as_json,
+    )

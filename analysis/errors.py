@@ -3,6 +3,7 @@
 AnalysisError             exit code 2
 ├── UnknownName           no such paper, table or judge; names the known ones
 ├── TableSpecError        a table specification does not hold
+├── JudgeNotChosen        one judge's scores are to be shown, and there are several judges
 ├── NothingToShow         exit code 3: the scores have nothing for a figure
 ├── FeatureMissing        exit code 3: figures need a package that is not installed
 └── OutputUnwritable      exit code 3: tables or figures cannot be written where asked for
@@ -30,6 +31,10 @@ class UnknownName(AnalysisError):
 
 class TableSpecError(AnalysisError):
     """A table specification is not usable."""
+
+
+class JudgeNotChosen(AnalysisError):
+    """What shows the scores of one judge needs one of several to be chosen."""
 
 
 class NothingToShow(AnalysisError):

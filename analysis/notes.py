@@ -10,6 +10,7 @@ from string import ascii_lowercase
 from analysis.layout import Layout, Slot
 from analysis.notes_uncertainty import interval_note, test_note
 from analysis.scores import ERROR, Scores
+from analysis.settings import SETTINGS, compared
 from analysis.spec import PaperSpec, TableSpec
 from analysis.table import DAGGER, Block, Cell, Choice, Note, Rank, Reading, Row
 from analysis.uncertainty import Tests
@@ -66,6 +67,8 @@ def footer(
         ),
         _truncated(layout, scores),
     ]
+    if spec.rows in SETTINGS and (why := compared(scores, spec.rows, choice.runs).reasons):
+        lines.append(f"Not compared: {why}.")
     if any(slot.metric.judge for slot in measured):
         judges = scores.judges if spec.rows == "judge" else [choice.judge]
         lines += [_judge(judge, scores) for judge in judges]
@@ -91,7 +94,7 @@ def _marks(spec: TableSpec, layout: Layout) -> str:
     each = [f"{rank.value} {names[rank]}" for rank in spec.ranks]
     if not each:
         return ""
-    where = {"slice": "column and group of rows", "modality": "column and model"}
+    where = {"slice": "column and group of rows"} | dict.fromkeys(SETTINGS, "column and model")
     each[0] = each[0].replace(" ", f" of a {where.get(spec.rows, 'column')} ", 1)
     return f"{', '.join(each)}.".capitalize()
 

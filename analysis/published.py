@@ -13,6 +13,7 @@ from importlib.resources import as_file, files
 import polars as pl
 
 from analysis.layout import Layout, Member, Slot, daggered, published_group
+from analysis.settings import SETTINGS
 from analysis.spec import PaperSpec, TableSpec
 from analysis.table import NOTHING, Block, Cell, Row
 
@@ -60,20 +61,20 @@ class Published:
         ]
 
     def blocks(self, layout: Layout) -> list[Block]:
-        """Return the models as rows: one block, or where rows are modalities one a model."""
-        by_modality = self.spec.rows == "modality"
-        parts = ["model", "group" if by_modality else "judge"]
+        """Return the models as rows: one block, or one a model where rows are settings."""
+        of_settings = self.spec.rows in SETTINGS
+        parts = ["model", "group" if of_settings else "judge"]
         entities = self.values.select(parts).unique(maintain_order=True).rows()
         rows: dict[str, list[Row]] = {}
         for model, part in entities:
             name = daggered(self.paper, model, model)
-            label = part if by_modality else f"{name} ({part})" if self._has_judges else name
+            label = part if of_settings else f"{name} ({part})" if self._has_judges else name
             cells = tuple(
-                self.cell(slot, model, *(("", part) if by_modality else (part, "")))
+                self.cell(slot, model, *(("", part) if of_settings else (part, "")))
                 for slot in layout.slots
             )
             if any(cell.value is not None for cell in cells):
-                rows.setdefault(name if by_modality else "", []).append(Row(label, cells))
+                rows.setdefault(name if of_settings else "", []).append(Row(label, cells))
         source = self.source()
         return [
             Block(f"{model}, {source[0].lower()}{source[1:]}" if model else source, tuple(found))

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.errors import AnalysisError, UnknownName
+from analysis.errors import UnknownName
 from score.answers import SCORED, UNPARSED
 from score.checked import read_signature, read_table
 from score.frames import SCORE_COLUMNS
@@ -58,27 +58,6 @@ class Scores:
     def model_of(self) -> dict[str, str]:
         """Run → its model."""
         return dict(self.frame.select("run", "model").unique().sort("run").iter_rows())
-
-    @cached_property
-    def models_by_modality(self) -> dict[str, list[tuple[str, str]]]:
-        """Model → (modality, run) of its runs, for models that were given different media.
-
-        Fewer media come first. Runs that differ in something else, too, have their name with it.
-        """
-        found: dict[str, list[tuple[str, str]]] = {}
-        for run, model in self.model_of.items():
-            if modality := self.settings_of(run).get("modality"):
-                found.setdefault(model, []).append((str(modality), run))
-        several: dict[str, list[tuple[str, str]]] = {}
-        for model, runs in found.items():
-            modalities = [modality for modality, _ in runs]
-            if len(set(modalities)) > 1:
-                order = sorted(runs, key=lambda one: (one[0].count("+"), one))
-                several[model] = [
-                    (f"{given} ({run})" if modalities.count(given) > 1 else given, run)
-                    for given, run in order
-                ]
-        return several
 
     def settings_of(self, run: str) -> dict[str, Any]:
         """Return the settings that a run was made with; empty where the signature has none."""
@@ -176,19 +155,26 @@ class Scores:
         """Return the judge whose scores are shown: the one asked for, or the only one.
 
         Returns:
-            The judge's name; "" where these scores know no judge and none was asked for.
+            The judge's name; "" where none was asked for and these scores know no judge or
+            several: :meth:`unchosen` tells them apart.
 
         Raises:
             UnknownName: The judge asked for is not in these scores.
-            AnalysisError: None was asked for and there are several.
         """
         if asked is not None and asked not in self.judges:
             advice = "Grade with it (rejudge judge), then score with --judge"
             raise UnknownName("scores of judge", asked, self.judges, advice)
-        if asked is None and len(self.judges) > 1:
-            listed = ", ".join(self.judges)
-            raise AnalysisError(f"these scores have several judges, choose with --judge: {listed}")
-        return asked or next(iter(self.judges), "")
+        return asked or (self.judges[0] if len(self.judges) == 1 else "")
+
+    def unchosen(self, judge: str) -> str:
+        """Say that one judge must be chosen, of what shows one judge's scores; empty: none must.
+
+        Args:
+            judge: The judge that was chosen, "" for none.
+        """
+        if judge or len(self.judges) < 2:
+            return ""
+        return f"it shows the scores of one judge; choose with --judge: {', '.join(self.judges)}"
 
 
 def load_scores(folder: Path) -> Scores:

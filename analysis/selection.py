@@ -8,10 +8,9 @@ import polars as pl
 
 from analysis.errors import AnalysisError, UnknownName
 from analysis.scores import ERROR, Scores
-from analysis.spec import TableSpec
+from analysis.settings import SETTINGS, compared
+from analysis.spec import PaperSpec, TableSpec
 from analysis.table import Choice
-
-BY_MODALITY = "modality"
 
 
 def labelled(asked: Iterable[str], scores: Scores) -> tuple[tuple[str, str], ...]:
@@ -46,7 +45,7 @@ def checked(choice: Choice, scores: Scores) -> Choice:
     return choice
 
 
-def lacks(spec: TableSpec, scores: Scores, choice: Choice) -> str:
+def lacks(paper: PaperSpec, spec: TableSpec, scores: Scores, choice: Choice) -> str:
     """Say what a table needs that the scores lack; empty: nothing."""
     shown = [run for run, _ in choice.runs] or list(scores.model_of)
     tasks = set(scores.frame.filter(pl.col("run").is_in(shown))["task"].unique())
@@ -59,27 +58,27 @@ def lacks(spec: TableSpec, scores: Scores, choice: Choice) -> str:
     metrics = [name for group in spec.groups for name in group.metrics]
     if any(name.startswith(ERROR) for name in metrics) and not scores.has_table("errors"):
         return "there is no errors.parquet"
-    if spec.rows == BY_MODALITY and not by_modality(scores, choice):
-        return "no model has runs with different media; see rejudge infer --modality"
+    if spec.rows in SETTINGS:
+        found = compared(scores, spec.rows, choice.runs)
+        if not found.comparisons:
+            setting = SETTINGS[spec.rows]
+            return (
+                f"no model has runs that differ in {setting.words} only ({found.reasons}); "
+                f"see rejudge infer {setting.option}"
+            )
     if spec.rows == "judge" and len(scores.judges) < 2:
         return f"they have verdicts of {len(scores.judges)} judges; several are compared there"
+    if spec.rows != "judge" and any(
+        paper.metric[group.task][name].judge
+        for group in spec.groups
+        if group.task in tasks
+        for name in group.metrics
+    ):
+        return scores.unchosen(choice.judge)
     return ""
 
 
-def by_modality(scores: Scores, choice: Choice) -> dict[str, list[tuple[str, str]]]:
-    """Return model → (heading, run) of its rows, for models that were given different media."""
-    chosen = dict(choice.runs)
-    if not chosen:
-        return scores.models_by_modality
-    order = list(chosen)
-    found = {
-        # A run that is given no label of its own is known by its media here.
-        model: [
-            (chosen[run] if chosen[run] != run else modality, run)
-            for modality, run in sorted(
-                (one for one in runs if one[1] in chosen), key=lambda one: order.index(one[1])
-            )
-        ]
-        for model, runs in scores.models_by_modality.items()
-    }
-    return {model: runs for model, runs in found.items() if runs}
+def left_out(paper: PaperSpec, scores: Scores, choice: Choice) -> dict[str, str]:
+    """Return table → why it is left out where all tables are asked for."""
+    every = {spec.name: lacks(paper, spec, scores, choice) for spec in paper.table}
+    return {name: why for name, why in every.items() if why}

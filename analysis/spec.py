@@ -91,11 +91,14 @@ class TableSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     title: str
     numbers: tuple[str, ...]
-    """Its numbers in the paper, which are also where its published values are."""
-    groups: tuple[GroupSpec, ...]
-    rows: Literal["run", "judge", "modality", "slice"] = "run"
-    """A row is a run; a run by one of the judges; one of a model's runs that differ in modality;
-    or a slice, where the columns are runs."""
+    """Its numbers in the paper, which are also where its published values are; none: the paper has
+    it as a figure, or not."""
+    groups: tuple[GroupSpec, ...] = ()
+    groups_of: tuple[str, ...] = ()
+    """Tables above whose groups come first; what two of them share comes once."""
+    rows: Literal["run", "judge", "modality", "teacher-forcing", "size", "slice"] = "run"
+    """A row is a run; a run by one of the judges; one of a model's runs that differ in a setting of
+    this name; or a slice, where the columns are runs."""
     by: tuple[str, ...] = ()
     """Attributes whose slices are the rows."""
     mean: Literal["topics", "items"] = "topics"
@@ -163,7 +166,10 @@ class PaperSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for table in self.table:
             if name == table.name or name in table.numbers:
                 return table
-        known = [f"{table.name} ({', '.join(table.numbers)})" for table in self.table]
+        known = [
+            f"{table.name} ({', '.join(table.numbers)})" if table.numbers else table.name
+            for table in self.table
+        ]
         raise UnknownName(f"{self.paper} table", name, known)
 
 
@@ -202,12 +208,28 @@ def parse_paper(text: bytes, source: str) -> PaperSpec:
         paper = msgspec.toml.decode(text, type=PaperSpec)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise TableSpecError(f"table specification {source}: {error}") from error
+    paper = msgspec.structs.replace(paper, table=_with_groups(paper.table, source))
     for table in paper.table:
         if faults := _faults(paper, table):
             raise TableSpecError(
                 f"table specification {source}, table {table.name}: {'; '.join(faults)}"
             )
     return paper
+
+
+def _with_groups(tables: tuple[TableSpec, ...], source: str) -> tuple[TableSpec, ...]:
+    """Give each table the groups of the tables that it names."""
+    done: dict[str, TableSpec] = {}
+    for table in tables:
+        if unknown := [name for name in table.groups_of if name not in done]:
+            raise TableSpecError(
+                f"table specification {source}, table {table.name}: groups_of names "
+                f"{', '.join(unknown)}, which is no table above it"
+            )
+        taken = [group for name in table.groups_of for group in done[name].groups]
+        groups = tuple(dict.fromkeys([*taken, *table.groups]))
+        done[table.name] = msgspec.structs.replace(table, groups=groups)
+    return tuple(done.values())
 
 
 def _faults(paper: PaperSpec, table: TableSpec) -> list[str]:

@@ -235,6 +235,11 @@ class Store:
             return make_frame(self)
 
     @property
+    def part(self) -> str:
+        """The file that records are put into, relative to the store; empty while there is none."""
+        return self._part.name
+
+    @property
     def index(self) -> Index:
         """Where the records lie."""
         return self._index

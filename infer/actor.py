@@ -97,7 +97,9 @@ class EngineActor:
         # A store belongs to one thread; its syncs must not hold up the engine's event loop.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._store = self._writer.submit(Store, Path(store_path)).result()
+        self._before = set(self._store.index.files)
         self._looked_s = time.monotonic()
+        self._beside = False
         self._settle = Together(self._settle_all)
         self._put = Together(self._put_all)
         self._producer = producer()
@@ -161,7 +163,7 @@ class EngineActor:
             await self._in_store(self._store.refresh)
             if record := await self._in_store(self._store.get, planned.key):
                 return record, False
-        elif record := await self._in_store(self._elsewhere, planned.key):
+        elif record := await self._elsewhere(planned.key):
             await self._end(planned.key)
             return record, False
         record = await self._record(turn, planned, media)
@@ -169,11 +171,20 @@ class EngineActor:
             await self._unwritten.acquire()
         return record, record is not None
 
-    def _elsewhere(self, key: str) -> Record | None:
-        """Return a lasting answer that another job may have stored meanwhile."""
+    async def _elsewhere(self, key: str) -> Record | None:
+        """Return a lasting answer that another job stored since this one looked."""
         if time.monotonic() - self._looked_s > _LOOK_EVERY_S:
-            self._store.refresh()
             self._looked_s = time.monotonic()
+            self._beside = await self._in_store(self._look) or self._beside
+        return await self._in_store(self._answered, key) if self._beside else None
+
+    def _look(self) -> bool:
+        """Whether others write to the store. Runs in the writer's thread."""
+        self._store.refresh()
+        others = set(self._store.index.files) - {self._store.part}
+        return bool(others - self._before) or any(file.startswith("parts/") for file in others)
+
+    def _answered(self, key: str) -> Record | None:
         return None if self._store.missing([key]) else self._store.get(key)
 
     async def _record(self, turn: Turn, planned: Planned, media: HasMedia) -> Record | None:

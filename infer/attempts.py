@@ -33,6 +33,11 @@ def begin_ledger(store: Path, run: str, shard: Shard) -> Path:
     return own
 
 
+def is_alone(path: Path) -> bool:
+    """Whether no other job is at work on the same part of the run."""
+    return list(path.parent.glob("*.log")) == [path]
+
+
 def end_ledger(path: Path) -> None:
     """Remove a ledger that has nothing to tell."""
     path.unlink(missing_ok=True)

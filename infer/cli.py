@@ -134,6 +134,8 @@ def _text(summary: Summary) -> Iterator[str]:
         yield f"spread over nodes: {spread}"
     if summary.absent_media:
         yield f"{len(summary.absent_media)} media file(s) absent, their items left out"
+    if summary.short_media:
+        yield f"{summary.short_media} request(s) about media that end long before what is asked for"
     if summary.shortened:
         yield f"{summary.shortened} turn(s) had no room for all of their dialogue's history"
     if summary.waiting:

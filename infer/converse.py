@@ -10,7 +10,6 @@ history, an actor holds what its model had room for, and nothing before it.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +38,7 @@ def run_dialogues(
 ) -> Iterator[Done | None]:
     """Have dialogues; yield each answered turn, when its dialogue ends.
 
-    The ledger's ``news`` tells of turns as they are answered. Dialogues of one length come in any
-    order: two jobs of one run would else have the same ones at the same time.
+    The ledger's ``news`` tells of turns as they are answered.
 
     Raises:
         EngineFailed: the engine did not start.
@@ -48,9 +46,7 @@ def run_dialogues(
     """
     import ray
 
-    mixed = list(talks)
-    random.shuffle(mixed)
-    rows = [{"talks": _encode(some)} for some in side_by_side(mixed)]
+    rows = [{"talks": _encode(some)} for some in side_by_side(talks)]
     whole = ray.data.from_items(rows, override_num_blocks=len(rows))
     del rows
     yield from answer_rows(whole, DialogueActor, card, store_path, ledger)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,10 +48,7 @@ def run_pipeline(
     import ray
     from ray.data import TaskPoolStrategy
 
-    some = groups(planned)
-    # Two jobs of one run begin at different places, else they would ask the same at the same time.
-    begin = secrets.randbelow(max(1, len(some)))
-    rows = [{"group": _encode(group)} for group in some[begin:] + some[:begin]]
+    rows = [{"group": _encode(group)} for group in groups(planned)]
     prepared = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
         _prepare,
         fn_kwargs={"timeout_s": card.resources.decode_timeout_s},
@@ -60,7 +56,7 @@ def run_pipeline(
         # A size of its own: else Ray may decode inside of the engine's process.
         compute=TaskPoolStrategy(size=max(len(rows), card.resources.actors + 1)),
     )
-    del rows, some
+    del rows
     yield from answer_rows(prepared, EngineActor, card, store_path, ledger)
 
 

@@ -6,6 +6,7 @@ Requests are asked as a plan has them; of dialogues, their turns are the request
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import msgspec
 from cache.record import Outcome, Record
 from cache.run import RunHeader
 from cache.store import Store
-from infer.attempts import begin_ledger, end_ledger
+from infer.attempts import begin_ledger, end_ledger, is_alone
 from infer.card import ModelCard
 from infer.dialogue import Dialogues, Talk
 from infer.dialogue_run import DialogueRun
@@ -53,6 +54,8 @@ class Summary:
     """Tokens of this session's calls, as the engine counts them."""
     shortened: int = 0
     """Turns of dialogues whose history had no room and was cut."""
+    short_media: int = 0
+    """Requests about media that end long before what was asked for."""
     rungs: Counter[str] = field(default_factory=Counter)
     """Requests by the rung of the budget ladder that they stand at; empty without a ladder."""
     nodes: Counter[str] = field(default_factory=Counter)
@@ -177,6 +180,9 @@ def _ask(
         grace_s=session.grace_s,
         dialogues=dialogues is not None,
     )
+    if not is_alone(ledger):  # else both would ask the same at the same time
+        begin = secrets.randbelow(len(todo))
+        todo = [*todo[begin:], *todo[:begin]]
     job = Job(header, todo, session.signals)
     rates = Rates(summary.pending)
     found: set[str] = set()
@@ -203,6 +209,8 @@ def _tally(summary: Summary, store: Store, keys: list[str], todo: set[str], *, s
     for record in _answered(store, keys):
         summary.outcomes[record.outcome] += 1
         summary.shortened += bool(record.effective.get("context", {}).get("dropped"))
+        facts = [*record.effective.get("video", ()), *record.effective.get("audio", ())]
+        summary.short_media += any("missing_s" in one for one in facts if isinstance(one, dict))
         if rung := record.effective.get("rung"):
             summary.rungs[str(rung["number"])] += 1
         if record.outcome is not Outcome.OK and not summary.first_failure:

@@ -49,7 +49,9 @@ class ScriptedEngine:
         if call >= self._script.get("shut_from_call", call + 1):
             raise ServiceRefused("the scripted service is shut")
         if question == self._script.get("unstorable"):
-            return Answer(Outcome.OK, Response(text="x"), effective={"said": "\ud83d"})
+            answer = Answer(Outcome.OK, Response(text="x"))
+            answer.effective["said"] = "\ud83d"  # past what an Answer cleans
+            return answer
         said = Response(text=f"echo: {question}", finish_reason="stop")
         return Answer(Outcome.OK, said, Usage(input_tokens=100, output_tokens=10))
 

@@ -155,7 +155,7 @@ def test_every_empty_cell_of_a_published_row_says_so(every: list[Table]) -> None
 
 
 def test_every_metric_shown_has_its_published_counterpart() -> None:
-    for table in PAPER.table:
+    for table in (one for one in PAPER.table if one.numbers):
         listed = set(
             published_values("sonic-o1", table.numbers).select("task", "metric").unique().rows()
         )

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.annotated import statistics_tables
 from analysis.build import build_tables
-from analysis.errors import AnalysisError, UnknownName
+from analysis.errors import AnalysisError, JudgeNotChosen, UnknownName
 from analysis.scores import Scores, load_scores
 from analysis.spec import load_paper, parse_paper
 from analysis.table import (
@@ -196,8 +196,8 @@ def test_of_several_judges_one_must_be_chosen(tmp_path: Path) -> None:
         *metric_rows("rationale_judge", {DOCTOR: [9.0]}, judge="lexical"),
     ]
     scores = load_scores(score_folder(tmp_path, rows))
-    with pytest.raises(AnalysisError, match="gpt-5-mini, lexical"):
-        scores.chosen_judge(None)
+    with pytest.raises(JudgeNotChosen, match="choose with --judge: gpt-5-mini, lexical"):
+        build_tables(PAPER, ["main"], scores, Choice(scores.chosen_judge(None)))
     with pytest.raises(UnknownName, match="there are: gpt-5-mini, lexical"):
         scores.chosen_judge("gpt-6")
     (table,) = build_tables(PAPER, ["main"], scores, Choice(scores.chosen_judge("lexical")))
@@ -424,8 +424,8 @@ def test_runs_of_one_model_with_different_media_are_ranked_among_themselves(
 ) -> None:
     (block,) = table_of(sonic, "by-modality").blocks
     assert block.label == "qwen"
-    assert [row.run for row in block.rows] == ["qwen-silent", "qwen-16", "qwen-64"]
-    assert [str(row.cells[0].rank) for row in block.rows] == ["", "", "best"]
+    assert [row.run for row in block.rows] == ["qwen-silent", "qwen-64"]
+    assert [str(row.cells[0].rank) for row in block.rows] == ["", "best"]
 
 
 def test_word_categories_go_by_their_own_names_or_by_liwcs(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from analysis.scores import load_scores
 from analysis.selection import labelled
 from analysis.spec import load_paper
 from analysis.table import Choice, Intervals, Table
+from score.errors import ScoresMissing
 from tests.paper_scores import OMNI, omni_folder, sonic_folder
 from tests.score_folders import DOCTOR, EMERGENCY, metric_rows, run_rows, score_folder, task_rows
 from tests.score_folders import Row as ScoreRow
@@ -176,11 +177,14 @@ def test_runs_are_chosen_ordered_and_renamed(tmp_path: Path) -> None:
 
 def test_runs_are_chosen_where_they_are_columns_or_one_models(tmp_path: Path) -> None:
     scores = load_scores(sonic_folder(tmp_path))
-    choice = Choice("gpt-5-mini", runs=(("qwen-64", "Qwen"), ("qwen-16", "qwen-16")))
+    choice = Choice("gpt-5-mini", runs=(("qwen-64", "Qwen"), ("qwen-silent", "qwen-silent")))
     columns = build_tables(PAPER, ["choice-by-group"], scores, choice)[0].columns
-    assert [column.label for column in columns] == ["Qwen", "qwen-16"]
+    assert [column.label for column in columns] == ["Qwen", "qwen-silent"]
     (block,) = build_tables(PAPER, ["by-modality"], scores, choice)[0].blocks
-    assert [row.label for row in block.rows] == ["Qwen", "video+audio (qwen-16)"]
+    assert [row.label for row in block.rows] == ["Qwen", "video"]
+    lone = Choice("gpt-5-mini", runs=(("qwen-64", "Qwen"),))
+    with pytest.raises(ScoresMissing, match=r"qwen: it has runs with video\+audio only"):
+        build_tables(PAPER, ["by-modality"], scores, lone)
 
 
 def test_an_unknown_run_is_answered_with_the_known_ones(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infer.attempts import begin_ledger, end_ledger
+from infer.attempts import begin_ledger, end_ledger, is_alone
 from infer.ledger import unended
 from infer.plan import WHOLE, Shard
 
@@ -71,7 +71,11 @@ def test_counts_of_several_jobs_are_added_and_other_parts_are_not(tmp_path: Path
 def test_a_ledger_that_has_nothing_to_tell_leaves_nothing_behind(run: str, tmp_path: Path) -> None:
     path = begin_ledger(tmp_path, run, WHOLE)
     assert path.parent.parent == tmp_path / "attempts"
+    assert is_alone(path)
+    beside = begin_ledger(tmp_path, run, WHOLE)
+    assert not is_alone(path)
 
+    end_ledger(beside)
     end_ledger(path)
 
     assert list((tmp_path / "attempts").iterdir()) == []

@@ -11,10 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
-from analysis.errors import AnalysisError, NothingToShow, OutputUnwritable, UnknownName
-from analysis.figures.bars import errors, modality
+from analysis.errors import (
+    AnalysisError,
+    JudgeNotChosen,
+    NothingToShow,
+    OutputUnwritable,
+    UnknownName,
+)
+from analysis.figures.ablations import ablation
+from analysis.figures.bars import errors
 from analysis.figures.curves import frames
 from analysis.figures.figure import Figure, Source
 from analysis.figures.gaps import forest
@@ -22,13 +30,14 @@ from analysis.figures.judges import judges
 from analysis.figures.radar import radar
 from analysis.figures.spread import calibration, distributions
 from analysis.render import made_text, write_text
+from analysis.settings import SETTINGS
 
 #: name → what draws it, all but the gaps, which take attributes.
 _DRAW: dict[str, Callable[[Source], list[Figure]]] = {
     "radar": radar,
     "frames": frames,
     "judges": judges,
-    "modality": modality,
+    **{name: partial(ablation, name=name) for name in SETTINGS},
     "errors": errors,
     "distributions": distributions,
     "calibration": calibration,
@@ -62,6 +71,7 @@ def draw(
         UnknownName: there is no such figure.
         AnalysisError: attributes are named, but not the figure that takes them.
         NothingToShow: the scores have nothing for a figure that was asked for, or for any.
+        JudgeNotChosen: such a figure shows one judge's scores, and none of several was chosen.
     """
     for name in names:
         if name not in NAMES:
@@ -80,7 +90,13 @@ def draw(
             if names:
                 raise NothingToShow(f"no figure {name} of these scores: {error}") from None
             lacking[name] = str(error)
+        except JudgeNotChosen as error:
+            if names:
+                raise JudgeNotChosen(f"figure {name} of these scores: {error}") from None
+            lacking[name] = str(error)
     if not found:
+        if (unchosen := source.scores.unchosen(source.judge)) in lacking.values():
+            raise JudgeNotChosen(f"any figure of these scores: {unchosen}")
         reasons = "; ".join(f"{name}: {why}" for name, why in lacking.items())
         raise NothingToShow(f"these scores have nothing for any figure ({reasons})")
     return found, lacking

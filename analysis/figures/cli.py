@@ -26,7 +26,8 @@ from rejudge import emit, json_option
     "--figure",
     "names",
     multiple=True,
-    help="radar, frames, judges, modality, errors, distributions, calibration or gaps; else all.",
+    help="radar, frames, judges, modality, teacher-forcing, size, errors, distributions, "
+    "calibration or gaps; else all.",
 )
 @click.option("--by", multiple=True, help="An attribute whose gaps are drawn; else all.")
 @click.option("--judge", help="Whose verdicts are shown, where the scores have several judges'.")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from analysis.errors import JudgeNotChosen
 from analysis.layout import daggered, slice_heading
 from analysis.measure import Ask, Measure, Measures
 from analysis.scores import Scores
@@ -69,7 +70,7 @@ class Source:
 
     scores: Scores
     judge: str = ""
-    """Whose verdicts are shown; "": none."""
+    """Whose verdicts are shown; "": none, or none of several was chosen."""
     reading: Reading = Reading.SCORED_ONLY
     paper: PaperSpec = field(init=False)
 
@@ -94,12 +95,24 @@ class Source:
         return daggered(self.paper, run, self.scores.model_of.get(run, ""))
 
     def headlines(self) -> list[Shown]:
-        """Return the headline metric of each task that has one."""
-        return [
-            self.shown(task, HEADLINE[task][0 if self.judge else 1])
-            for task in self.tasks
-            if task in HEADLINE
-        ]
+        """Return the headline metric of each task that has one.
+
+        Raises:
+            JudgeNotChosen: one is a judge's, and none of several judges was chosen.
+        """
+        tasks = [task for task in self.tasks if task in HEADLINE]
+        if any(HEADLINE[task][0].endswith("_judge") for task in tasks):
+            self.need_judge()
+        return [self.shown(task, HEADLINE[task][0 if self.judge else 1]) for task in tasks]
+
+    def need_judge(self) -> None:
+        """Check that it is known whose scores are shown.
+
+        Raises:
+            JudgeNotChosen: none of several judges was chosen.
+        """
+        if why := self.scores.unchosen(self.judge):
+            raise JudgeNotChosen(why)
 
     def shown(self, task: str, metric: str) -> Shown:
         """Return how a metric is shown: in the unit that tables have."""

@@ -24,7 +24,9 @@ def distributions(source: Source) -> list[Figure]:
 
     Raises:
         NothingToShow: there are no scores to spread.
+        JudgeNotChosen: they are those of several judges, and none was chosen.
     """
+    source.need_judge()
     figures: list[Figure] = []
     for task, (judged, plain) in _SPREAD.items():
         if task not in source.tasks:
