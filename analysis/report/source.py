@@ -23,17 +23,15 @@ from bench.item import Item, TaskType
 from cache.record import Record
 from cache.store import Store
 from score.answers import SCORED
-from score.checked import read_signature, read_table
+from score.checked import read_table
 from score.errors import ScoresMissing
-from score.frames import SCORE_COLUMNS
 from score.output import INTERVALS
 from score.statistics.estimate import COLUMNS, estimates
-from score.statistics.folder import Scored
+from score.statistics.folder import Scored, load
 from score.statistics.panel import design_of
 from score.statistics.resample import Resamples, resample
 
 _ANSWER = ("run", "model", "task", "item", "sample")
-_ITEM = ("item", "task")
 _TABLES = {
     "predictions": (*_ANSWER, "topic", "key", "status", "reason"),
     "verdicts": (*_ANSWER, "metric", "judge", "score", "justification"),
@@ -122,7 +120,7 @@ def open_source(folder: Path, store: Path | None, data: Path | None) -> Iterator
         AnalysisError: the store has none of the answers that were scored.
         StoreError: the store cannot be read.
     """
-    scored = _scored(folder)
+    scored = load(folder)
     predictions, verdicts, errors = (
         _table(folder, scored, name, columns) for name, columns in _TABLES.items()
     )
@@ -158,12 +156,6 @@ def open_source(folder: Path, store: Path | None, data: Path | None) -> Iterator
             per_point=_per_point(folder, scored),
             notes=tuple(notes),
         )
-
-
-def _scored(folder: Path) -> Scored:
-    signature = read_signature(folder)
-    scores = read_table(folder / "scores.parquet", SCORE_COLUMNS, signature)
-    return Scored(scores, read_table(folder / "items.parquet", _ITEM, signature), signature)
 
 
 def _table(folder: Path, scored: Scored, name: str, columns: tuple[str, ...]) -> pl.DataFrame:
