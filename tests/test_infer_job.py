@@ -142,4 +142,4 @@ def runs(pid: int) -> bool:
 
 
 def ledgers(folder: Path) -> list[Path]:
-    return list((folder / "store" / "attempts").iterdir())
+    return list((folder / "store" / "attempts").glob("*/*.log"))
