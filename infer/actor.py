@@ -134,23 +134,31 @@ class EngineActor:
         async with self._gate.shared():
             turn = await self._begin(planned.key)
             record, new = await self._take(turn, planned, media)
+        # While an answer is written down, the engine works on the next; but one that was asked
+        # alone is written first, or the death of the next would count as its own.
         if turn is Turn.ALONE:
             async with self._gate.alone():
                 turn = await self._begin(planned.key, alone=True)
                 record, new = await self._take(turn, planned, media)
+                if record is not None and new:
+                    record = await self._keep(record)
+        elif record is not None and new:
+            record = await self._keep(record)
         if record is None:
             return None
-        # While this one is written down, the engine works on the next.
-        if new:
-            try:
-                if fault := await self._put(record):
-                    record = _unstorable(record, fault)
-                    if fault := await self._put(record):
-                        raise fault
-            finally:
-                self._unwritten.release()
-            await self._end(planned.key)
         return _done(record, found=turn is not Turn.STORED and not new)
+
+    async def _keep(self, record: Record) -> Record:
+        """Write an answer down and tell the ledger; return what is stored."""
+        try:
+            if fault := await self._put(record):
+                record = _unstorable(record, fault)
+                if fault := await self._put(record):
+                    raise fault
+        finally:
+            self._unwritten.release()
+        await self._end(record.key)
+        return record
 
     async def _take(
         self, turn: Turn, planned: Planned, media: HasMedia
