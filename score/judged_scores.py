@@ -16,9 +16,8 @@ from score.frames import base_frame, errors_frame, items_frame, predictions_fram
 from score.grades import Judged, verdicts_frame
 from score.judged import JudgedRow, is_scored
 from score.metrics import Cells, Column
-from score.output import TABLES
 from score.profile import OMNIASSIST_REFERENCE
-from score.signature import signature, with_contents
+from score.signature import signature
 
 if TYPE_CHECKING:
     from score.judge.verdict import JudgeFailure, Verdict
@@ -74,7 +73,7 @@ def scores_of(
         "judges": {judge: _judge(judge, files)},
         "imported": {"judge": judge, "runs": sorted(files)},
     }
-    return Scores(*tables, with_contents(signed, dict(zip(TABLES, tables, strict=True))))
+    return Scores(*tables, signed)
 
 
 def _judge(name: str, files: Mapping[str, Sequence[JudgedRow]]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from score.errors import OutputUnwritable
+from score.signature import with_contents
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,14 +44,14 @@ def write(found: Scores, out: Path) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / SIGNATURE).unlink(missing_ok=True)
-        for name in TABLES:
-            frame: pl.DataFrame = getattr(found, name)
-            written.append(replace_file(out / f"{name}.parquet", frame.write_parquet))
-        path = out / f"{INTERVALS}.parquet"
-        path.unlink(missing_ok=True)
+        tables: dict[str, pl.DataFrame] = {name: getattr(found, name) for name in TABLES}
         if found.estimates is not None:
-            written.append(replace_file(path, found.estimates.write_parquet))
-        text = json.dumps(found.signature, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+            tables[INTERVALS] = found.estimates
+        (out / f"{INTERVALS}.parquet").unlink(missing_ok=True)
+        for name, frame in tables.items():
+            written.append(replace_file(out / f"{name}.parquet", frame.write_parquet))
+        signed = with_contents(found.signature, tables)
+        text = json.dumps(signed, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         written.append(replace_file(out / SIGNATURE, lambda path: path.write_text(text, "utf-8")))
     except (OSError, PolarsError) as error:
         raise OutputUnwritable(

@@ -34,11 +34,10 @@ from score.metrics import (
     texts,
 )
 from score.mistakes import mistakes
-from score.output import INTERVALS, TABLES
 from score.overwrite import overwritten
 from score.profile import STRICT, Profile
 from score.rouge import RougeL
-from score.signature import signature, with_contents
+from score.signature import signature
 from score.similarity import Encoder, cosine
 from score.statistics.estimate import estimates
 from score.statistics.panel import design_of
@@ -125,8 +124,7 @@ def score(
         truncated=_truncated(prepared, encoder) if encoder is not None else {},
         dictionary=dictionary,
     )
-    frames = (scores, predictions, verdicts, errors, items_frame(items))
-    return Scores(*frames, with_contents(made, dict(zip(TABLES, frames, strict=True))))
+    return Scores(scores, predictions, verdicts, errors, items_frame(items), made)
 
 
 def with_intervals(found: Scores) -> Scores:
@@ -134,7 +132,7 @@ def with_intervals(found: Scores) -> Scores:
     resamples = resample(design_of(found.scores))
     made = estimates(found.scores, resamples, by=("", "topic"))
     signed = {**found.signature, "resampling": resamples.signature()}
-    return replace(found, estimates=made, signature=with_contents(signed, {INTERVALS: made}))
+    return replace(found, estimates=made, signature=signed)
 
 
 def _prepare(

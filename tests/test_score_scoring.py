@@ -158,7 +158,9 @@ def test_the_files_are_written_whole_and_the_signature_last(tmp_path):
         path.name for path in paths
     )
     assert tuple(pl.read_parquet(paths[0]).columns) == SCORE_COLUMNS
-    assert json.loads(paths[-1].read_text()) == found.signature
+    signed = json.loads(paths[-1].read_text())
+    assert signed.pop("tables").keys() == {path.stem for path in paths[:-1]}
+    assert signed == found.signature
 
 
 def test_the_same_scores_have_the_same_signature(tmp_path):
