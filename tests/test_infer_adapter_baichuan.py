@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 from infer.worker.adapters import baichuan_omni_1_5
 from infer.worker.serve import Ask, Card
@@ -25,9 +27,6 @@ from tests.adapter_stand_ins import (
 )
 
 pytest_plugins = ("tests.adapter_fixtures",)
-
-torch = pytest.importorskip("torch")
-Image = pytest.importorskip("PIL.Image")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from infer.worker.adapters import videollama2_av
 from infer.worker.serve import Card
@@ -25,8 +26,6 @@ from tests.adapter_stand_ins import (
 )
 
 pytest_plugins = ("tests.adapter_fixtures",)
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from infer.worker.adapters import vita_1_5
 from infer.worker.serve import Ask, Card
@@ -24,8 +25,6 @@ from tests.adapter_stand_ins import (
 )
 
 pytest_plugins = ("tests.adapter_fixtures",)
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture
