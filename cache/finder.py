@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import groupby
 from pathlib import Path
 
 from cache.errors import RecordError, StoreUnavailable
@@ -10,7 +11,7 @@ from cache.fault import readable
 from cache.index import Index, Place
 from cache.order import Found
 from cache.reader import Reader
-from cache.record import parse_line
+from cache.record import Record, parse_line
 
 _log = logging.getLogger("rejudge.store")
 #: Files may be sealed, merged or damaged while they are read; nobody does so for ever.
@@ -56,18 +57,24 @@ class Finder:
         gone: set[str] = set()
         bad: set[str] = set()
         # In the order of the files: a disk's head, or a network's read-ahead, goes forward.
-        for place, key in sorted((place, key) for key, some in places.items() for place in some):
+        ordered = sorted((place, key) for key, some in places.items() for place in some)
+        for file, here in groupby(ordered, key=lambda entry: entry[0].file):
+            wanted = list(here)
+            spans = [(place.offset, place.length) for place, _ in wanted]
             try:
-                line = self._reader.read(place.file, place.offset, place.length)
-                record = parse_line(line)
+                for (place, key), line in zip(wanted, self._reader.read(file, spans), strict=True):
+                    record = _parsed(line)
+                    if record is not None and record.key == key:
+                        found[key].append(Found(file, place.offset, line, record))
+                    else:
+                        bad.add(file)
             except FileNotFoundError:
-                gone.add(place.file)
-                continue
-            except RecordError:
-                bad.add(place.file)
-                continue
-            if record.key == key:
-                found[key].append(Found(place.file, place.offset, line, record))
-            else:
-                bad.add(place.file)
+                gone.add(file)
         return {key: records for key, records in found.items() if records}, gone, bad
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        return parse_line(line)
+    except RecordError:
+        return None

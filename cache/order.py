@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from cache.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A verified record, and where it lies."""
 
     file: str
@@ -51,6 +51,8 @@ def in_order(found: Sequence[Found]) -> list[Found]:
 
 def answer(found: Sequence[Found]) -> Found:
     """The record that answers for its key. Needs at least one."""
+    if len(found) == 1:
+        return found[0]
     ordered = in_order(found)
     for one in ordered:
         if one.record.outcome.is_hit:

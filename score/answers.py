@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from bench.item import ChoiceReference, Item, TaskType
 from cache.record import Outcome, Record
@@ -45,8 +46,7 @@ _INFRA = frozenset(
 _DECLINED = frozenset({Outcome.CONTEXT_OVERFLOW, Outcome.CONTENT_FILTER, Outcome.REFUSED})
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What became of one expected item of a run."""
 
     item: Item
@@ -74,8 +74,9 @@ def run_answers(store: Store, run: str, items: Sequence[Item]) -> tuple[RunHeade
         ScoreError: the run asked items that are not among ``items``.
     """
     stored = store.run(run)
-    expected = [item for item in items if str(item.task) in stored.header.tasks]
-    _refuse_strangers(stored.header, stored.lines, {item.id for item in items})
+    tasks = frozenset(stored.header.tasks)
+    expected = [item for item in items if item.task in tasks]
+    _refuse_strangers(stored.header, stored.lines, items)
     keys = {(line.item, line.sample): line.key for line in stored.lines}
     records = store.get_many(dict.fromkeys(keys.values()))
     return stored.header, answers_of(expected, keys, records, stored.header.samples)
@@ -165,11 +166,13 @@ def _parse_one(text: str, item: Item) -> Prediction | ParseFailure:
     return parse_empathic(text) if item.task is TaskType.EMPATHIC else parse_summary(text)
 
 
-def _refuse_strangers(header: RunHeader, lines: Iterable[RunLine], known: set[str]) -> None:
+def _refuse_strangers(header: RunHeader, lines: Iterable[RunLine], items: Iterable[Item]) -> None:
+    unknown = {line.item for line in lines}.difference(item.id for item in items)
+    if not unknown:
+        return
     # An imported answer may answer a question that was not asked; its entry is still known.
-    entries = {item.rpartition("/")[0] for item in known}
-    asked = {line.item for line in lines} - known
-    strangers = sorted(item for item in asked if item.rpartition("/")[0] not in entries)
+    entries = {item.id.rpartition("/")[0] for item in items}
+    strangers = sorted(item for item in unknown if item.rpartition("/")[0] not in entries)
     if strangers:
         raise ScoreError(
             f"run {header.name}: {len(strangers)} of its items are not in {header.benchmark}, "

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from bench.errors import UnknownItem
 from bench.item import Item
 from bench.search import find_item
@@ -119,7 +121,7 @@ def _explained(
         status=answer.status,
         reason=answer.reason,
         said=record.response.text if record is not None else "",
-        read=asdict(answer.prediction) if answer.prediction is not None else {},
+        read=msgspec.structs.asdict(answer.prediction) if answer.prediction is not None else {},
         metrics=[_cell(column) for column in columns],
         error_type=mistake.types[0] if mistake.types else "",
         why=mistake.reasons[0] if mistake.reasons else "",

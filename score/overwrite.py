@@ -8,7 +8,8 @@ prediction under that name, whichever entry that was made for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+import msgspec
 
 from bench.item import Item, TaskType
 from score.answers import Answer
@@ -22,7 +23,7 @@ def overwritten(answers: Sequence[Answer]) -> list[Answer]:
     for answer in answers:
         if last_entry[_place(answer.item)] == _entry(answer.item):
             given = last_answer.get(_slot(answer), answer)
-            left.append(replace(given, item=answer.item))
+            left.append(msgspec.structs.replace(given, item=answer.item))
     return left
 
 

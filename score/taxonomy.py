@@ -69,10 +69,6 @@ class Predicted:
     video_end_s: Floats
     """NaN where the video's length is not known."""
 
-    def one(self, index: int) -> Predicted:
-        """Return one prediction."""
-        return Predicted(*(getattr(self, name)[index] for name in Predicted.__slots__))
-
 
 def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
     """Return the code of each prediction's error type, shape (n,)."""
@@ -95,8 +91,10 @@ def error_types(predicted: Predicted) -> npt.NDArray[np.int8]:
 def reasons(predicted: Predicted, codes: npt.NDArray[np.int8]) -> list[str]:
     """Return in words why each prediction has its error type."""
     found = [NO_RULE] * len(codes)
-    for index in np.flatnonzero(codes != len(ERROR_TYPES) - 1).tolist():
-        found[index] = _reason(predicted.one(index), ERROR_TYPES[codes[index]])
+    at = np.flatnonzero(codes != len(ERROR_TYPES) - 1)
+    columns = (getattr(predicted, name)[at].tolist() for name in Predicted.__slots__)
+    for index, code, *one in zip(at.tolist(), codes[at].tolist(), *columns, strict=True):
+        found[index] = _reason(Predicted(*one), ERROR_TYPES[code])
     return found
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from score.parse.document import Clash, Document, documents
 from score.parse.option import LETTERS, letter_index, read_option
@@ -68,7 +69,7 @@ def _of_members(
         return None
     answer = _of_values(names, letters, indices, document, options)
     sure = stated_confidence(names)
-    return answer if sure is None else replace(answer, confidence=sure)
+    return answer if sure is None else msgspec.structs.replace(answer, confidence=sure)
 
 
 def _of_values(

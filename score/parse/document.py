@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from score.parse.lenient import Unreadable, clean
 
 Path = tuple[str | int, ...]
@@ -26,8 +28,7 @@ class Clash:
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A JSON object or array found in a text."""
 
     value: Any

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from score.parse.clock import read_intervals, read_time
 from score.parse.document import Document, documents
@@ -173,7 +174,7 @@ def _assigned(
             return ParseFailure(f"{len(given)} answers without ids to {len(asked)} questions")
         flags = ("by order",) if len(asked) > 1 else ()
         return {
-            question: replace(prediction, flags=(*prediction.flags, *flags))
+            question: msgspec.structs.replace(prediction, flags=(*prediction.flags, *flags))
             for question, (_, prediction) in zip(asked, given, strict=True)
         }
     answers: Answers = {}
@@ -196,7 +197,7 @@ def _first(first: IntervalPrediction, second: IntervalPrediction) -> IntervalPre
         return first
     if "answered twice" in first.flags:
         return first
-    return replace(first, flags=(*first.flags, "answered twice"))
+    return msgspec.structs.replace(first, flags=(*first.flags, "answered twice"))
 
 
 def _asked_as(identity: str | None, asked: Sequence[str]) -> str | None:

@@ -13,18 +13,16 @@ without times. What is missing is None or empty, and ``problem`` says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class ParseFailure:
+class ParseFailure(msgspec.Struct, frozen=True):
     """Nothing could be read with certainty."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryPrediction:
+class SummaryPrediction(msgspec.Struct, frozen=True):
     """A detailed and a short summary; empty where the answer has none."""
 
     detailed: str = ""
@@ -40,8 +38,7 @@ class SummaryPrediction:
         return " ".join(self.short)
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicePrediction:
+class ChoicePrediction(msgspec.Struct, frozen=True):
     """The chosen option."""
 
     index: int | None
@@ -51,12 +48,11 @@ class ChoicePrediction:
     problem: str = ""
     other_index: int | None = None
     """The option that ``answer_index`` names where it is not the letter's."""
-    confidence: float | None = field(default=None, compare=False)
+    confidence: float | None = None
     """How sure the model says it is, from 0 to 1; None where it says nothing that can be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalPrediction:
+class IntervalPrediction(msgspec.Struct, frozen=True):
     """An interval in seconds as the model gave it, be it reversed or empty."""
 
     start_s: float | None
@@ -64,7 +60,7 @@ class IntervalPrediction:
     rationale: str = ""
     flags: tuple[str, ...] = ()
     problem: str = ""
-    confidence: float | None = field(default=None, compare=False)
+    confidence: float | None = None
     """As of a choice."""
 
     @property
@@ -73,8 +69,7 @@ class IntervalPrediction:
         return self.start_s is not None and self.end_s is not None
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantPrediction:
+class AssistantPrediction(msgspec.Struct, frozen=True):
     """A reply of the assistant; ``[KEEP QUIET]`` where it stays silent."""
 
     text: str

@@ -15,7 +15,10 @@ RATIONALES = ("rationale", "rationale_model", "explanation", "reasoning", "reaso
 
 def folded(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members with their names in snake case: ``Answer Letter`` → ``answer_letter``."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {_snake(name): value for name, value in members.items()}
+    if len(found) == len(members):
+        return found
+    found.clear()
     for name, value in members.items():
         snake = _snake(name)
         if snake in found and found[snake] != value:
