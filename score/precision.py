@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from score.errors import ScoreError
@@ -33,13 +34,38 @@ def check_precision(name: str) -> None:
         raise ScoreError(f"no precision {name!r}; there are: {', '.join(PRECISIONS)}")
 
 
-def reduced(model: Any, precision: str) -> Any:
+def prepared(model: Any, precision: str) -> Any:
     """Return a sentence-transformers model that computes in ``precision``."""
+    import torch
+
     if precision == BFLOAT16:
         if not _has_bfloat16():
             _log.warning("this CPU does not compute in bfloat16: it is slower here than float32")
         model[0].bfloat16()
+    elif torch.backends.mkldnn.is_available():
+        _pack(model[0])
     return model
+
+
+def _pack(model: Any) -> None:
+    """Lay out the weights of linear layers for oneDNN, once.
+
+    torch multiplies in float32 with MKL, which uses half of what a CPU with AVX512 has where Intel
+    did not make it. For bfloat16 torch takes oneDNN by itself.
+    """
+    import torch
+
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Linear):
+            bias = layer.bias if layer.bias is not None else torch.zeros(layer.out_features)
+            packed = [values.detach().to_mkldnn() for values in (layer.weight, bias)]
+            layer.forward = partial(_times, *packed)
+
+
+def _times(weight: Any, bias: Any, values: Any) -> Any:
+    import torch
+
+    return torch.ops.aten.mkldnn_linear(values.to_mkldnn(), weight, bias).to_dense()
 
 
 def _has_bfloat16() -> bool:

