@@ -9,6 +9,7 @@ this one was planned is found in the store and not asked.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import pickle
@@ -104,6 +105,9 @@ class EngineActor:
         self._put = Together(self._put_all)
         self._producer = producer()
         self._engine = create_engine(self._card)
+        # What was loaded stays; going through all of it for garbage would hold up every request.
+        gc.collect()
+        gc.freeze()
 
     def __del__(self) -> None:
         if engine := getattr(self, "_engine", None):

@@ -118,10 +118,9 @@ def pipeline_rate(folder: Path, card: ModelCard, planned: list[Planned]) -> floa
         card=card, store=str(folder / "store"), ledger=str(folder / "ledger.log"), grace_s=1.0
     )
     with Signals() as signals:
-        answers = Job(header, planned, signals).answers()
-        ends = [(done.answer_s, time.perf_counter()) for done in answers]
-    assert len(ends) == len(planned)
-    return rate([(end - took, end) for took, end in ends])
+        answers = list(Job(header, planned, signals).answers())
+    assert len(answers) == len(planned)
+    return rate([(done.at_s - done.answer_s, done.at_s) for done in answers])
 
 
 def main() -> None:
