@@ -105,9 +105,9 @@ class EngineActor:
         self._put = Together(self._put_all)
         self._producer = producer()
         self._engine = create_engine(self._card)
-        # What was loaded stays; going through all of it for garbage would hold up every request.
+        # Python goes through all that is loaded when it has grown by a quarter; done now, that does
+        # not hold up requests. (Were it frozen, this actor would never be deleted.)
         gc.collect()
-        gc.freeze()
 
     def __del__(self) -> None:
         if engine := getattr(self, "_engine", None):
