@@ -9,7 +9,6 @@ this one was planned is found in the store and not asked.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import pickle
@@ -105,9 +104,6 @@ class EngineActor:
         self._put = Together(self._put_all)
         self._producer = producer()
         self._engine = create_engine(self._card)
-        # Python goes through all that is loaded when it has grown by a quarter; done now, that does
-        # not hold up requests. (Were it frozen, this actor would never be deleted.)
-        gc.collect()
 
     def __del__(self) -> None:
         if engine := getattr(self, "_engine", None):

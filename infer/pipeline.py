@@ -31,7 +31,7 @@ _decode_done = msgspec.json.Decoder(Done).decode
 #: The last line of a traceback: ``infer.errors.EngineFailed: …``.
 _ERROR = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w+: ")
 #: Requests about the same media in one row at most. They share one engine.
-LARGEST_GROUP = 32
+LARGEST_GROUP = 8
 
 
 def run_pipeline(
