@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from infer.job import session
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -51,3 +53,27 @@ def wait_for(
             )
         assert time.monotonic() < until, "waited too long"
         time.sleep(0.05)
+
+
+def child(process: subprocess.Popen[str]) -> int:
+    """The driver of a command; it leads the session of all that Ray starts."""
+    wait_for(lambda: _children(process.pid), process)
+    [pid] = _children(process.pid)
+    return int(pid)
+
+
+def engines(driver: int) -> list[int]:
+    """The actors that still run in the session of a driver; they outlive it for a moment."""
+    return [pid for pid in session(driver) if "MapWorker" in command(pid)]
+
+
+def command(pid: int) -> str:
+    """The command line of a process, empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except FileNotFoundError:
+        return ""
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -19,7 +19,7 @@ from bench.item import AssistantReference
 from cache.record import Record
 from cache.store import Store
 from tests.echo_engine import calls, digest, write_card
-from tests.infer_command import ROOT
+from tests.infer_command import ROOT, child, engines, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -138,7 +138,10 @@ def test_killed_and_failing_dialogues_end_as_if_nothing_had_happened(whole, tmp_
     the same as those of the run that nothing disturbed."""
     pid = str(tmp_path / "pid")
     killed = start(tmp_path, write_card(tmp_path, context=50, kill_on_call=7, pid=pid)[0])
+    driver = child(killed)
     killed.communicate(timeout=240)
+    # What the engine was answering is still written down.
+    wait_for(lambda: not engines(driver), None, 30.0)
     stopped = len({one.key for one in Store(tmp_path / "store").scan()})
     card, log = write_card(tmp_path, context=50, fail_on_call=9)
     failed = infer(tmp_path, card, expect=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from cache.record import Outcome
 from cache.store import Store
 from infer.job import session
 from infer.ledger import unended
-from tests.infer_command import infer, start, wait_for
+from tests.infer_command import child, command, engines, infer, start, wait_for
 from tests.scripted_engine import calls, write_card
 
 pytestmark = pytest.mark.slow
@@ -114,26 +113,9 @@ def stored(folder: Path) -> int:
     return sum(record.outcome is Outcome.OK for record in Store(folder / "store").scan())
 
 
-def child(process: subprocess.Popen[str]) -> int:
-    """The driver of a command; it leads the session of all that Ray starts."""
-    [pid] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return int(pid)
-
-
-def engines(driver: int) -> list[int]:
-    return [pid for pid in session(driver) if "MapWorker" in command(pid)]
-
-
 def parent(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("PPid:")[1].split()[0])
-
-
-def command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    except FileNotFoundError:
-        return ""
 
 
 def runs(pid: int) -> bool:
