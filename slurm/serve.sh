@@ -6,6 +6,11 @@ serve() { # WEIGHTS NAME OPTION…
   local weights=$1 name=$2 log=$STATE/$part.server port tries=0
   shift 2
   if [ "$code" != 0 ]; then return; fi
+  if ! command -v curl >/dev/null; then
+    code=3
+    echo "rejudge: to serve a judge, this node needs curl: it says when vllm serve is up" >&2
+    return
+  fi
   port=$(free_port)
   vllm serve "$weights" --served-model-name "$name" --host 127.0.0.1 --port "$port" "$@" >"$log" 2>&1 &
   server=$!

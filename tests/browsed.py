@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.programs import needed
 
 TIMEOUT_MS = 60_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -19,13 +17,8 @@ Open = Callable[..., Any]
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Yield a browser; without one the tests that need it are skipped, but never by CI."""
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if chromium is None:
-        missing = "no Chromium: apt-get install --no-install-recommends chromium"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+    """Yield a browser."""
+    chromium = needed(*BROWSERS)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.programs import needed
 
 PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper,margin=2cm]{geometry}
@@ -19,13 +17,8 @@ PREAMBLE = r"""\documentclass{article}
 
 
 def compiled(folder: Path, text: str) -> str:
-    """Compile a document that holds ``text``, and return the log; skip where nothing compiles."""
-    pdflatex = shutil.which("pdflatex")
-    if pdflatex is None:
-        missing = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+    """Compile a document that holds ``text``, and return the log."""
+    pdflatex = needed("pdflatex", packages="texlive-latex-base texlive-latex-recommended")
     (folder / "tables.tex").write_text(PREAMBLE + text + "\n\\end{document}\n", encoding="utf-8")
     done = subprocess.run(
         [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "tables.tex"],

@@ -21,6 +21,7 @@ from cache.seal import adopt
 from cache.store import Store
 from cache.verify import repair_packs, verify_store
 from tests.builders import store_record, store_records
+from tests.programs import needed
 
 ROOT = Path(__file__).parents[1]
 NOBODY = 65534
@@ -268,15 +269,13 @@ def test_python_asks_for_no_lock(folder):
 
 
 def test_the_system_sees_no_lock_on_a_file_of_the_store(folder, tmp_path):
-    """strace, where it is there and allowed, sees what libraries ask for, too."""
+    """strace, where tracing is allowed, sees what libraries ask for, too."""
     trace = tmp_path / "trace"
-    strace = shutil.which("strace")
+    strace = needed("strace")
     command = [sys.executable, "-c", WORK, str(folder)]
-    if strace is not None:
-        traced = [strace, "-f", "-y", "-e", "trace=flock,fcntl,openat", "-o", str(trace), *command]
-        done = subprocess.run(traced, cwd=ROOT, capture_output=True)
-        strace = strace if done.returncode == 0 else None
-    if strace is None:  # absent, or tracing is forbidden: the kernel's own list of locks
+    traced = [strace, "-f", "-y", "-e", "trace=flock,fcntl,openat", "-o", str(trace), *command]
+    done = subprocess.run(traced, cwd=ROOT, capture_output=True)
+    if done.returncode != 0:  # tracing is forbidden: the kernel's own list of locks
         process = subprocess.Popen(command, cwd=ROOT)
         held = []
         while process.poll() is None:

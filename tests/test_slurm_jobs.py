@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -43,6 +42,7 @@ from slurm.submission import Submission, read_submission
 from slurm.submit import submit
 from tests.builders import answered_demo_store
 from tests.paced_engine import calls, write_card
+from tests.programs import missing, needed
 from tests.slurm_cluster import PACKAGES, Cluster, missing_commands, wait_for
 
 pytestmark = pytest.mark.slow
@@ -58,10 +58,7 @@ PATIENCE_S = 240.0
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     if lacking := missing_commands():
-        missing = f"no {', '.join(lacking)}: apt-get install {PACKAGES}"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+        missing(", ".join(lacking), PACKAGES)
     root = Path(tempfile.mkdtemp(prefix="rj-slurm-"))
     running = Cluster(root)
     try:
@@ -456,6 +453,7 @@ def test_a_judge_with_open_weights_is_served_while_it_is_at_work(
     cluster: Cluster, folder: Path
 ) -> None:
     """vLLM itself needs a GPU: a server that takes its command line stands in."""
+    needed("curl")
     found = work(cluster, folder, "judged")
     answered_demo_store(found.store)
     (found.path.parent / "vllm").write_text(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from itertools import takewhile
@@ -19,19 +18,10 @@ import rejudge
 from slurm.load import load_chain
 from slurm.script import options_of, render
 from slurm.stage import SCRIPTS, make_stages
+from tests.programs import needed
 
 SCRIPT_FILES = sorted(SCRIPTS.glob("*.sbatch"))
 SHELL_FILES = [*SCRIPT_FILES, *sorted(SCRIPTS.glob("*.sh"))]
-
-
-def needed(command: str, package: str) -> str:
-    found = shutil.which(command)
-    if found is None:
-        missing = f"no {command}: apt-get install {package}"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return found
 
 
 def code(path: Path) -> str:
@@ -60,7 +50,7 @@ def slurm_conf(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def takes(command: str, option: str, environ: dict[str, str]) -> bool:
     """Whether sbatch or srun knows an option: its help leaves some out."""
-    words = [needed(command, "slurm-client"), option, "--version"]
+    words = [needed(command, packages="slurm-client"), option, "--version"]
     return subprocess.run(words, capture_output=True, env=os.environ | environ).returncode == 0
 
 
@@ -69,7 +59,7 @@ def options(text: str) -> set[str]:
 
 
 def test_shellcheck_finds_nothing() -> None:
-    shellcheck = needed("shellcheck", "shellcheck")
+    shellcheck = needed("shellcheck")
     asked = [*map(str, SCRIPT_FILES), str(SCRIPTS / "ray-node.sh")]
     done = subprocess.run(
         [shellcheck, "--external-sources", "--check-sourced", f"--source-path={SCRIPTS}", *asked],
@@ -122,7 +112,7 @@ def test_sbatch_reads_odd_folders_and_options_as_they_are_meant(
     script = tmp_path / "script.sbatch"
     script.write_text(render(make_stages(load_chain(odd / "mine.toml"))[0]))
     process = subprocess.Popen(
-        [needed("sbatch", "slurm-client"), "-vvv", str(script)],
+        [needed("sbatch", packages="slurm-client"), "-vvv", str(script)],
         stderr=subprocess.PIPE, text=True, env=os.environ | slurm_conf,
     )  # fmt: skip
     assert process.stderr is not None
@@ -236,6 +226,19 @@ def test_an_answer_between_two_warnings_or_a_batch_lets_a_job_go_on(tmp_path: Pa
         assert events[-2:] == ["ended", "requeued"]
     for restart, command in enumerate([warned, warned, warned, answered, warned, warned, warned]):
         assert run_job(tmp_path, command, restart)[1][-1] == "requeued"
+
+
+def test_a_node_that_cannot_tell_when_a_server_is_up_is_refused_at_once(tmp_path: Path) -> None:
+    script = f'code=0; . {SCRIPTS}/serve.sh; STATE={tmp_path} part=1of1; serve w n; echo "$code"'
+    done = subprocess.run(
+        ["/bin/bash", "-c", script],
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path)},
+        timeout=10,
+    )
+    assert done.stdout == "3\n"
+    assert "this node needs curl" in done.stderr
 
 
 @pytest.mark.parametrize("path", SHELL_FILES, ids=lambda path: path.name)
