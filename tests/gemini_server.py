@@ -21,6 +21,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.openai_server import Call, Reply, Script
+from tests.services import make_card
+
+WHOLE = {"fps": 1.0, "as_files": True, "sample_rate_hz": 16_000}
 
 
 def candidate(
@@ -34,6 +37,10 @@ def candidate(
         found["finishReason"] = finish_reason
     body = {"candidates": [found], "modelVersion": "scripted-1"}
     return Reply(body=body | ({"usageMetadata": usage} if usage else {}))
+
+
+#: An answer, where it does not matter which.
+SAID = candidate({"text": "A man waits."})
 
 
 def blocked(reason: str) -> Reply:
@@ -136,6 +143,11 @@ class GeminiServer:
             call = Call(len(self.calls), path, headers, body)
             self.calls.append(call)
         return self.script(call)
+
+
+def gemini(server: GeminiServer, **members: Any) -> Any:
+    """A card for the server that has whole files uploaded."""
+    return make_card("gemini", server.base_url, **({"preprocessing": WHOLE} | members))
 
 
 class _Http(ThreadingHTTPServer):
