@@ -1,9 +1,9 @@
 """The engine actor: one copy of the model, which stores each answer before it reports it.
 
 What is reported is never asked again, whatever is killed afterwards. An actor has its own part file
-in the store. It asks the ledger before and tells it after each request (ledger.py), and goes down
-the budget ladder where an engine's answer says so (ladder.py). What another job has answered since
-this one was planned is found in the store and not asked.
+in the store, asks the ledger what to do about each row (ledger.py), and notes in a journal what it
+is asking (turns.py). It goes down the budget ladder where an engine's answer says so (ladder.py).
+What another job has answered since this one was planned is found in the store and not asked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from infer.card import ModelCard
 from infer.engine import Answer, create_engine
 from infer.errors import EngineDied, InferError
 from infer.ladder import Attempt, climb_down
-from infer.ledger import Entry, Turn
+from infer.ledger import Turn
 from infer.media.decode import Prepared
 from infer.plan import Planned
 from infer.together import Together
+from infer.turns import Turns
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ class EngineActor:
         self._card = msgspec.convert(card, ModelCard)
         self._ledger = ledger
         self._name = ray.get_runtime_context().get_actor_id()
-        ray.get(ledger.starting.remote(self._name))
+        self._turns = Turns(ledger, self._name)
         self._gate = Gate(self._card.resources.concurrency)
         # As many answers may wait to be written down as the engine works on, so that an actor's
         # death costs no more than both.
@@ -100,7 +101,6 @@ class EngineActor:
         self._before = set(self._store.index.files)
         self._looked_s = time.monotonic()
         self._beside = False
-        self._settle = Together(self._settle_all)
         self._put = Together(self._put_all)
         self._producer = producer()
         self._engine = create_engine(self._card)
@@ -127,29 +127,35 @@ class EngineActor:
 
     async def _group(self, group: list[Planned], media: Any) -> list[Done]:
         loaded = _Loaded(media, len(group))
-        done = await asyncio.gather(*(self._answer(planned, loaded) for planned in group))
+        turns = await self._turns.of([planned.key for planned in group])
+        done = await asyncio.gather(
+            *(
+                self._answer(planned, loaded, turn)
+                for planned, turn in zip(group, turns, strict=True)
+            )
+        )
         return [one for one in done if one is not None]
 
-    async def _answer(self, planned: Planned, media: HasMedia) -> Done | None:
-        async with self._gate.shared():
-            turn = await self._begin(planned.key)
-            record, new = await self._take(turn, planned, media)
-        # While an answer is written down, the engine works on the next; but one that was asked
-        # alone is written first, or the death of the next would count as its own.
+    async def _answer(self, planned: Planned, media: HasMedia, turn: Turn) -> Done | None:
         if turn is Turn.ALONE:
+            # Written down before anything else begins, or the death of the next would count as its.
             async with self._gate.alone():
-                turn = await self._begin(planned.key, alone=True)
-                record, new = await self._take(turn, planned, media)
+                turn = await self._turns.alone(planned.key)
+                record, new = await self._take(planned, media, turn)
                 if record is not None and new:
                     record = await self._keep(record)
-        elif record is not None and new:
-            record = await self._keep(record)
+        else:
+            async with self._gate.shared():
+                record, new = await self._take(planned, media, turn)
+            # While it is written down, the engine works on the next.
+            if record is not None and new:
+                record = await self._keep(record)
         if record is None:
             return None
         return _done(record, found=turn is not Turn.STORED and not new)
 
     async def _keep(self, record: Record) -> Record:
-        """Write an answer down and tell the ledger; return what is stored."""
+        """Write an answer down, and that the request ended; return what is stored."""
         try:
             if fault := await self._put(record):
                 record = _unstorable(record, fault)
@@ -157,23 +163,24 @@ class EngineActor:
                     raise fault
         finally:
             self._unwritten.release()
-        await self._end(record.key)
+        await self._turns.end(record.key)
         return record
 
     async def _take(
-        self, turn: Turn, planned: Planned, media: HasMedia
+        self, planned: Planned, media: HasMedia, turn: Turn
     ) -> tuple[Record | None, bool]:
         """Return what answers a request, and whether it has to be stored."""
-        if turn in (Turn.STOP, Turn.ALONE):
+        key = planned.key
+        if turn is Turn.STOP or self._turns.stops(key):
             return None, False
         if turn is Turn.STORED:
-            # Ray repeats what a dead actor had not reported; another one may have stored it.
             await self._in_store(self._store.refresh)
-            if record := await self._in_store(self._store.get, planned.key):
+            if record := await self._in_store(self._store.get, key):
                 return record, False
-        elif record := await self._elsewhere(planned.key):
-            await self._end(planned.key)
+        elif record := await self._elsewhere(key):
+            await self._turns.end(key)
             return record, False
+        self._turns.begin(key)
         record = await self._record(turn, planned, media)
         if record is not None:
             await self._unwritten.acquire()
@@ -229,8 +236,8 @@ class EngineActor:
             logging.getLogger(__name__).error("the engine died: %s", error)
             os._exit(1)  # the ledger counts what was with it; Ray starts another
         except InferError as error:  # it would meet any other request, too
-            await self._end(planned.key, answered=False)
-            await self._ledger.halt.remote(type(error).__name__, str(error))
+            await self._turns.end(planned.key, answered=False)
+            await self._turns.halt(error)
             return None
         except Exception as error:  # one request's failure must not end the job; it is recorded
             logging.getLogger(__name__).exception("request %s failed", planned.key[:12])
@@ -240,16 +247,6 @@ class EngineActor:
     async def _attempt(self, planned: Planned, prepared: Prepared) -> Attempt:
         limit_s = self._card.resources.decode_timeout_s
         return await climb_down(self._engine, planned, prepared, limit_s)
-
-    async def _begin(self, key: str, *, alone: bool = False) -> Turn:
-        return await self._settle(Entry(key, begins=True, flag=alone))
-
-    async def _end(self, key: str, *, answered: bool = True) -> None:
-        await self._settle(Entry(key, begins=False, flag=answered))
-
-    async def _settle_all(self, entries: list[Entry]) -> list[Turn]:
-        turns: list[Turn] = await self._ledger.settle.remote(self._name, entries)
-        return turns
 
     async def _put_all(self, records: list[Record]) -> list[RecordError | None]:
         """Make records durable; return what is wrong with one."""

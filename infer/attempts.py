@@ -1,57 +1,64 @@
-"""The ledgers of a run's jobs, and what those that are gone left in flight.
+"""The folders of a run's jobs, and what those that are gone left in flight.
 
-    STORE/attempts/RUN.KofN/<host>-<pid>-<uuid>.log        one a job
+    STORE/attempts/RUN.KofN/<host>-<pid>-<uuid>/        one a job: its journals (journal.py)
 
 Beside the records, so that the next start finds them wherever it runs; of no use to readers. A job
-takes over what is unended in the ledgers of jobs that are gone, and removes them; it leaves those
+takes over what is unended in the folders of jobs that are gone, and removes them; it leaves those
 of living jobs alone, for nothing died of what is in flight there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
 
 from cache.layout import new_writer, writer_is_gone
-from infer.ledger import unended
+from infer.journal import JOB, unended
 from infer.plan import Shard
 
 
-def begin_ledger(store: Path, run: str, shard: Shard) -> Path:
-    """Return a new ledger of a run's part, with what jobs that are gone left in flight."""
+def begin_job(store: Path, run: str, shard: Shard) -> Path:
+    """Return a new folder for a run's part, with what jobs that are gone left in flight."""
     name = f"{quote(run, safe=' ()=,@+')}.{shard.k}of{shard.n}"
     folder = (store / "attempts" / name).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    own = folder / f"{new_writer()}.log"
+    own = folder / new_writer()
+    own.mkdir(parents=True)
     left: Counter[str] = Counter()
-    for path in sorted(folder.glob("*.log")):
-        if writer_is_gone(path, writer=path.stem):
-            left += _taken(path, own)
-    own.write_text("".join(f"+{key}\n" for key in left.elements()))
+    for other in sorted(folder.iterdir()):
+        if other != own and writer_is_gone(_last_written(other), writer=other.name):
+            left += _taken(other, own)
+    (own / JOB).write_text("".join(f"+{key}\n" for key in left.elements()))
     return own
 
 
-def is_alone(path: Path) -> bool:
+def is_alone(job: Path) -> bool:
     """Whether no other job is at work on the same part of the run."""
-    return list(path.parent.glob("*.log")) == [path]
+    return list(job.parent.iterdir()) == [job]
 
 
-def end_ledger(path: Path) -> None:
-    """Remove a ledger that has nothing to tell."""
-    path.unlink(missing_ok=True)
+def end_job(job: Path) -> None:
+    """Remove the folder of a job that has nothing to tell."""
+    shutil.rmtree(job, ignore_errors=True)
     with contextlib.suppress(OSError):  # other jobs have theirs there
-        path.parent.rmdir()
+        job.parent.rmdir()
 
 
-def _taken(path: Path, own: Path) -> Counter[str]:
-    # Of two jobs that start at once, only one can give it another name.
-    claimed = own.with_suffix(".taken")
+def _last_written(job: Path) -> Path:
+    with contextlib.suppress(FileNotFoundError):  # taken by another job meanwhile
+        return max(job.iterdir(), key=lambda path: path.stat().st_mtime, default=job)
+    return job
+
+
+def _taken(job: Path, own: Path) -> Counter[str]:
+    # Of two jobs that start at once, only one can move it.
+    claimed = own / "taken"
     try:
-        path.rename(claimed)
+        job.rename(claimed)
     except FileNotFoundError:
         return Counter()
     found = unended(claimed)
-    claimed.unlink()
+    shutil.rmtree(claimed)
     return found

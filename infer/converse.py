@@ -112,7 +112,8 @@ class DialogueActor(EngineActor):
     async def _turn(self, planned: Planned, history: History) -> Done | None:
         self._histories[planned.key] = history
         try:
-            return await self._answer(planned, _Media(history))
+            [turn] = await self._turns.of([planned.key])
+            return await self._answer(planned, _Media(history), turn)
         finally:
             del self._histories[planned.key]
 

@@ -40,8 +40,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     card: ModelCard
     store: str
-    ledger: str
-    """The ledger's file."""
+    journals: str
+    """The folder of the job's journals."""
     grace_s: float
     """How long what is in flight may take to end when the job is asked to stop."""
     dialogues: bool = False
@@ -136,7 +136,7 @@ def _start(header: Header) -> Any:
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)(Ledger)
-    return actor.remote(header.ledger)
+    return actor.remote(header.journals)
 
 
 def _pump(

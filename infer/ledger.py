@@ -1,15 +1,14 @@
-"""The ledger of a job: what is being asked, what that did to the engines, and whether to ask on.
+"""The ledger of a job: what asking did to the engines, and whether to ask on.
 
-    begin(key) ─► ask      go on
-                  alone    it was with an engine that died: come back when nothing else is running
-                  stored   it was answered in this job: look into the store
-                  give_up  engines died with it again and again, at last of it alone
-                  stop     ask nothing more
-    end(key)
+    turns(keys) ─► ask      go on
+                   alone    it was with an engine that died: begin_alone when nothing else runs
+                   stored   it was given to an engine before: look into the store first
+                   give_up  engines died with it again and again, at last of it alone
+                   stop     ask nothing more
 
-Begins and ends go to a file, one line each, so that a request that takes the whole job down is
-known to the next start of the same run. One write and no fsync: the file has to survive processes,
-not the machine. In a job the ledger is one Ray actor, which hears of every request twice.
+One Ray actor in a job. It hears of each row of requests once, and of suspects when they begin and
+end; what else is begun and ended stands in the engines' own journals (journal.py), which it reads
+when their process has died.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
+
+from infer.journal import JOB, Journal, read_lines, unended
 
 #: Restarts of engines, with no answer between them, after which the job ends.
 RESTARTS = 5
@@ -30,8 +30,6 @@ RESTARTS = 5
 DEATHS = 2
 #: The same, where jobs that ended as a whole are among them: those may have been killed.
 DEATHS_OF_JOBS = 3
-
-_LINE = re.compile(rb"([+-])([0-9a-f]{64})")
 
 
 class Turn(StrEnum):
@@ -44,54 +42,66 @@ class Turn(StrEnum):
     STOP = "stop"
 
 
-class Entry(NamedTuple):
-    """A begin or an end, as it travels."""
-
-    key: str
-    begins: bool
-    flag: bool
-    """``alone`` of a begin, ``answered`` of an end."""
-
-
 class Ledger:
     """Keeps count; see the module. Its methods are those of a Ray actor, all in one event loop."""
 
-    def __init__(self, path: str) -> None:
-        """Open the ledger of a run, with what an earlier job of it left.
+    def __init__(self, folder: str) -> None:
+        """Begin with what earlier jobs of the run left.
 
         Args:
-            path: The file; it is made if it is not there.
+            folder: Of the journals; it is made if it is not there.
         """
-        self._before = unended(Path(path))
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._before = unended(self._folder)
+        self._suspects = Journal(self._folder / JOB)
         self._deaths: Counter[str] = Counter()
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._asking: dict[str, str] = {}
-        self._ended: set[str] = set()
-        self._started: set[str] = set()
+        self._given: dict[str, Path] = {}
+        self._journals: dict[str, Path] = {}
+        self._all: list[Path] = []
+        self._read: dict[Path, _Known] = {}
+        self._alone: dict[str, str] = {}
         self._open: set[str] = set()
         self._all_closed = asyncio.Event()
         self._restarts = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
-        self._halted = asyncio.Event()
+        self._ends = 0
+        self._suspects_ended = 0
+        self._busy: set[str] = set()
+        self._all_quiet = asyncio.Event()
         self._stopping = False
+        self._halted = asyncio.Event()
         self._why: tuple[str, str] = ("", "")
         self._told: list[bytes] = []
         self._news = asyncio.Event()
 
-    async def starting(self, actor: str) -> None:
-        """Hear that an engine's actor starts; what it was asking before, it died of or with."""
-        for key in [key for key, asker in self._asking.items() if asker == actor]:
-            self._bury(key)
-        self._restarts += actor in self._started
-        self._started.add(actor)
+    async def starting(self, actor: str) -> str:
+        """Hear that an engine's actor starts; what it was asking before, it died of or with.
+
+        Returns:
+            The path of its journal, which is not there yet.
+        """
+        last = self._journals.get(actor)
+        number = int(last.stem.rpartition("-")[2]) + 1 if last else 1
+        journal = self._journals[actor] = self._folder / f"{actor}-{number}.log"
+        self._all.append(journal)
+        if last is not None:
+            for key in list(self._known(last).unended):
+                if self._given.get(key) == last:
+                    self._deaths[key] += 1
+                    self._given[key] = journal
+            for key in [key for key, asker in self._alone.items() if asker == actor]:
+                self._bury(key)
+            self._count_restart()
+        self._quieten(actor)
         self._open.add(actor)
         if self._restarts > RESTARTS:
             await self.halt("EngineFailed", f"its process ended {self._restarts} times in a row")
+        return str(journal)
 
     async def closed(self, actor: str) -> None:
         """Hear that an engine closed in order."""
         self._open.discard(actor)
+        self._quieten(actor)
         if not self._open:
             self._all_closed.set()
 
@@ -101,59 +111,53 @@ class Ledger:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._all_closed.wait(), limit_s)
 
-    async def settle(self, actor: str, entries: Sequence[Entry]) -> list[Turn]:
-        """Take begins and ends of an actor in their order; return a turn for each."""
-        turns = []
-        for entry in entries:
-            if entry.begins:
-                turns.append(await self.begin(entry.key, actor, alone=entry.flag))
-            else:
-                await self.end(entry.key, answered=entry.flag)
-                turns.append(Turn.ASK)
-        return turns
+    async def turns(self, actor: str, keys: Sequence[str]) -> list[Turn]:
+        """Say what to do about requests that an engine is given."""
+        if self._stopping:
+            return [Turn.STOP] * len(keys)
+        self._busy.add(actor)
+        self._all_quiet.clear()
+        return [self._turn(key, self._journals[actor]) for key in keys]
 
-    async def begin(self, key: str, actor: str, *, alone: bool = False) -> Turn:
-        """Say what to do about a request; with ``ask``, it counts as being asked from now on.
-
-        Args:
-            key: The request's.
-            actor: Who would ask.
-            alone: Nothing else is running in this actor.
-        """
+    async def begin_alone(self, actor: str, key: str) -> Turn:
+        """Say whether to ask a suspect; nothing else is running in its actor now."""
         if self._stopping:
             return Turn.STOP
-        if key in self._ended:
-            return Turn.STORED
-        if key in self._asking:
-            self._bury(key)
         if self._is_deadly(key):
             return Turn.GIVE_UP
-        if self._deaths[key] + self._before[key] and not alone:
-            return Turn.ALONE
-        self._write("+", key)
-        self._asking[key] = actor
-        self._quiet.clear()
+        self._suspects.begin(key)
+        self._alone[key] = actor
         return Turn.ASK
 
     async def end(self, key: str, *, answered: bool = True) -> None:
-        """Hear that a request ended and is stored, or that it was not asked after all."""
-        if answered:
-            self._ended.add(key)
-            if not self._is_deadly(key):
-                self._restarts = 0
+        """Hear that a suspect ended and is stored, or that it was not asked after all."""
+        self._suspects_ended += answered and not self._is_deadly(key)
         self._deaths.pop(key, None)
         self._before.pop(key, None)
-        self._write("-", key)
-        self._leave(key)
+        self._suspects.end(key)
+        self._alone.pop(key, None)
+
+    async def stops(self) -> bool:
+        """Whether nothing more is to begin."""
+        return self._stopping
+
+    async def quiet(self, actor: str) -> None:
+        """Hear that an engine that was to stop has nothing under way."""
+        self._quieten(actor)
 
     async def drain(self, grace_s: float) -> int:
         """Let nothing more begin; wait for what was begun, and return how much did not end."""
         self._stopping = True
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._quiet.wait(), grace_s)
-        left = list(self._asking)
+            async with asyncio.timeout(grace_s):
+                if self._busy:
+                    await self._all_quiet.wait()
+                await self._suspects.quiet()
+        left = set(self._alone)
+        for path in self._journals.values():
+            left |= {key for key in self._known(path).unended if self._given.get(key) == path}
         for key in left:  # ended by us: the engine did not die of them
-            self._write("-", key)
+            self._suspects.end(key)
         return len(left)
 
     async def halt(self, kind: str, why: str) -> None:
@@ -179,31 +183,52 @@ class Ledger:
         told, self._told = self._told, []
         return told
 
+    def _turn(self, key: str, journal: Path) -> Turn:
+        before, self._given[key] = self._given.get(key), journal
+        if key in self._alone:
+            self._bury(key)
+        elif before is not None and key in self._known(before).unended:
+            self._deaths[key] += 1
+        if self._is_deadly(key):
+            return Turn.GIVE_UP
+        if self._deaths[key] + self._before[key]:
+            return Turn.ALONE
+        # Ray repeats what a dead actor had not reported; it may be stored.
+        return Turn.ASK if before is None else Turn.STORED
+
     def _is_deadly(self, key: str) -> bool:
         deaths = self._deaths[key]
         return deaths >= DEATHS or deaths + self._before[key] >= DEATHS_OF_JOBS
 
     def _bury(self, key: str) -> None:
         self._deaths[key] += 1
-        self._leave(key)
+        del self._alone[key]
+        self._suspects.leave(key)
 
-    def _leave(self, key: str) -> None:
-        self._asking.pop(key, None)
-        if not self._asking:
-            self._quiet.set()
+    def _count_restart(self) -> None:
+        ends = self._suspects_ended + sum(self._known(path).ended for path in self._all)
+        if ends > self._ends:
+            self._ends, self._restarts = ends, 0
+        self._restarts += 1
 
-    def _write(self, sign: str, key: str) -> None:
-        os.write(self._file, f"{sign}{key}\n".encode())
+    def _quieten(self, actor: str) -> None:
+        self._busy.discard(actor)
+        if not self._busy:
+            self._all_quiet.set()
+
+    def _known(self, journal: Path) -> _Known:
+        """What stands in a journal; nothing where its process died before it made it."""
+        known = self._read.get(journal, _Known(0, Counter(), 0))
+        with contextlib.suppress(FileNotFoundError), journal.open("rb") as file:
+            # Over NFS the size is up to date only where the file is opened.
+            size = os.fstat(file.fileno()).st_size
+            if size != known.size:
+                lines = read_lines(file)
+                known = self._read[journal] = _Known(size, lines.unended, len(lines.ended))
+        return known
 
 
-def unended(path: Path) -> Counter[str]:
-    """Count, from a ledger's file, how often each request was begun since it last ended."""
-    begun: Counter[str] = Counter()
-    if not path.exists():
-        return begun
-    with path.open("rb") as file:
-        for line in file:
-            if found := _LINE.fullmatch(line.strip()):
-                key = found[2].decode()
-                begun[key] = begun[key] + 1 if found[1] == b"+" else 0
-    return +begun
+class _Known(NamedTuple):
+    size: int
+    unended: Counter[str]
+    ended: int

@@ -17,7 +17,7 @@ import msgspec
 from cache.record import Outcome, Record
 from cache.run import RunHeader
 from cache.store import Store
-from infer.attempts import begin_ledger, end_ledger, is_alone
+from infer.attempts import begin_job, end_job, is_alone
 from infer.card import ModelCard
 from infer.dialogue import Dialogues, Talk
 from infer.dialogue_run import DialogueRun
@@ -172,15 +172,15 @@ def _ask(
         Keys of those that another job had stored when their turn came: they count as cached.
     """
     store, card, run = session.store, session.card, session.header.name
-    ledger = begin_ledger(store.path, run, session.shard)
+    journals = begin_job(store.path, run, session.shard)
     header = Header(
         card=card,
         store=str(store.path.absolute()),
-        ledger=str(ledger),
+        journals=str(journals),
         grace_s=session.grace_s,
         dialogues=dialogues is not None,
     )
-    if not is_alone(ledger):  # else both would ask the same at the same time
+    if not is_alone(journals):  # else both would ask the same at the same time
         begin = secrets.randbelow(len(todo))
         todo = [*todo[begin:], *todo[:begin]]
     job = Job(header, todo, session.signals)
@@ -194,7 +194,7 @@ def _ask(
             summary.cached, summary.pending = summary.cached + 1, summary.pending - 1
     summary.interrupted, summary.requests_per_s = job.interrupted, rates.per_s
     if job.settled:
-        end_ledger(ledger)
+        end_job(journals)
     store.refresh()
     return found
 

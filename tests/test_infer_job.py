@@ -13,7 +13,7 @@ import pytest
 from cache.record import Outcome
 from cache.store import Store
 from infer.job import session
-from infer.ledger import unended
+from infer.journal import unended
 from tests.infer_command import child, command, engines, infer, start, wait_for
 from tests.scripted_engine import calls, write_card
 
@@ -49,7 +49,7 @@ def test_a_second_signal_ends_at_once_and_suspects_nothing(tmp_path: Path) -> No
 
     assert process.returncode == 75
     assert json.loads(out)["called"] == 0
-    assert not any(unended(path) for path in ledgers(tmp_path))
+    assert not any(unended(path) for path in jobs(tmp_path))
 
 
 def test_what_does_not_end_within_the_grace_time_is_left_for_the_next_start(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_does_not_end_within_the_grace_time_is_left_for_the_next_start(tmp_
 
     assert process.returncode == 75
     assert json.loads(out)["interrupted"] == "SIGTERM; 2 request(s) were still in flight"
-    assert not any(unended(path) for path in ledgers(tmp_path))
+    assert not any(unended(path) for path in jobs(tmp_path))
 
 
 def test_after_kill_9_nothing_runs_on_and_only_the_missing_requests_are_asked(
@@ -123,5 +123,5 @@ def runs(pid: int) -> bool:
     return bool(command(pid))
 
 
-def ledgers(folder: Path) -> list[Path]:
-    return list((folder / "store" / "attempts").glob("*/*.log"))
+def jobs(folder: Path) -> list[Path]:
+    return list((folder / "store" / "attempts").glob("*/*"))

@@ -1,0 +1,90 @@
+"""An engine's side of the ledger: what it may ask, and what it is asking.
+
+An object of its own, because it listens as long as the engine is there: who listens is not deleted,
+and an actor's deletion is what closes its engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from infer.journal import Journal
+from infer.ledger import Turn
+
+#: How often to ask whether the job is to stop. A call that waited for it would keep Ray from ending
+#: the actor in order.
+_LISTEN_EVERY_S = 0.5
+
+
+class Turns:
+    """What the ledger said about requests, and this process's journal of them."""
+
+    def __init__(self, ledger: Any, actor: str) -> None:
+        """Tell the ledger that the actor starts.
+
+        Args:
+            ledger: Ray's handle of it.
+            actor: Name of this actor, which it keeps when its process is replaced.
+        """
+        import ray
+
+        self._ledger = ledger
+        self._actor = actor
+        self._journal = Journal(Path(ray.get(ledger.starting.remote(actor))))
+        self._suspects: set[str] = set()
+        self._stopping = False
+        self._listening: asyncio.Task[None] | None = None
+
+    async def of(self, keys: Sequence[str]) -> list[Turn]:
+        """Ask what to do about requests that this engine is given."""
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
+        turns: list[Turn] = await self._ledger.turns.remote(self._actor, keys)
+        self._suspects |= {
+            key for key, turn in zip(keys, turns, strict=True) if turn is Turn.GIVE_UP
+        }
+        return turns
+
+    async def alone(self, key: str) -> Turn:
+        """Ask again about a suspect, when nothing else runs here; with ``ask`` it is begun."""
+        turn: Turn = await self._ledger.begin_alone.remote(self._actor, key)
+        if turn is not Turn.STOP:
+            self._suspects.add(key)
+        return turn
+
+    def stops(self, key: str) -> bool:
+        """Whether a request is not to begin any more, whatever was said about it."""
+        return self._stopping and key not in self._suspects
+
+    def begin(self, key: str) -> None:
+        """Note that a request begins."""
+        if key not in self._suspects:
+            self._journal.begin(key)
+
+    async def end(self, key: str, *, answered: bool = True) -> None:
+        """Note that a request ended: its answer is stored, or it was not asked after all."""
+        if key in self._suspects:
+            self._suspects.discard(key)
+            await self._ledger.end.remote(key, answered=answered)
+        elif key in self._journal.asking:
+            self._journal.end(key)
+
+    async def halt(self, error: Exception) -> None:
+        """End the job early, because of an error that any other request would meet, too."""
+        self._stopping = True
+        await self._ledger.halt.remote(type(error).__name__, str(error))
+
+    async def _listen(self) -> None:
+        import ray
+
+        with suppress(ray.exceptions.RayError):
+            while not await self._ledger.stops.remote():
+                await asyncio.sleep(_LISTEN_EVERY_S)
+            self._stopping = True
+            self._journal.sync()
+            await self._journal.quiet()
+            await self._ledger.quiet.remote(self._actor)
