@@ -130,6 +130,11 @@ def new_writer() -> str:
     return name
 
 
+def is_writer(name: str) -> bool:
+    """Whether a name is one that :func:`new_writer` makes."""
+    return _PART_NAME.fullmatch(f"{name}.jsonl") is not None
+
+
 def writer_is_gone(part: Path, *, idle_s: float = IDLE_S, writer: str = "") -> bool:
     """Whether the writer of a part, or of another file, has ended.
 

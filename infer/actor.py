@@ -13,19 +13,17 @@ import logging
 import os
 import pickle
 import time
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 
 from cache.errors import RecordError
 from cache.record import Outcome, Producer, Record, Response, Times
-from cache.store import Store
 from infer.card import ModelCard
 from infer.engine import Answer, create_engine
 from infer.errors import EngineDied, InferError
@@ -33,17 +31,13 @@ from infer.ladder import Attempt, climb_down
 from infer.ledger import Turn
 from infer.media.decode import Prepared
 from infer.plan import Planned
-from infer.together import Together
+from infer.storing import Storing
 from infer.turns import Turns
-
-T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 decode_group = msgspec.json.Decoder(list[Planned]).decode
-#: How long the ledger may take to hear that an engine closed.
-_CLOSED_S = 5.0
-#: How old what is known of other jobs' answers may be.
-_LOOK_EVERY_S = 2.0
+#: What was asked by this job already: an answer that is found is its own.
+_ASKED_BEFORE = (Turn.STORED, Turn.AGAIN)
 _DEADLY = (
     "the engine's process, or the whole job, ended again and again while it worked on this "
     "request, the last time on this request alone; it is asked again by the next run"
@@ -95,24 +89,15 @@ class EngineActor:
         # As many answers may wait to be written down as the engine works on, so that an actor's
         # death costs no more than both.
         self._unwritten = asyncio.Semaphore(self._card.resources.concurrency)
-        # A store belongs to one thread; its syncs must not hold up the engine's event loop.
-        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
-        self._store = self._writer.submit(Store, Path(store_path)).result()
-        self._before = set(self._store.index.files)
-        self._looked_s = time.monotonic()
-        self._beside = False
-        self._put = Together(self._put_all)
+        self._storing = Storing(Path(store_path))
         self._producer = producer()
         self._engine = create_engine(self._card)
+        self._turns.close_with(self._engine.close)
 
     def __del__(self) -> None:
-        if engine := getattr(self, "_engine", None):
-            import ray
-
-            engine.close()
-            # The driver waits for this: when it ends, this process is killed.
-            with suppress(ray.exceptions.RayError):
-                ray.get(self._ledger.closed.remote(self._name), timeout=_CLOSED_S)
+        # Ray lets go of an actor in order by deleting it, when nothing else refers to it.
+        if turns := getattr(self, "_turns", None):
+            turns.close()
 
     async def __call__(self, table: Any) -> dict[str, list[bytes]]:
         """Answer groups of requests; return a line for each answer, and an empty one for none."""
@@ -137,7 +122,8 @@ class EngineActor:
         return [one for one in done if one is not None]
 
     async def _answer(self, planned: Planned, media: HasMedia, turn: Turn) -> Done | None:
-        if turn is Turn.ALONE:
+        alone = turn is Turn.ALONE
+        if alone:
             # Written down before anything else begins, or the death of the next would count as its.
             async with self._gate.alone():
                 turn = await self._turns.alone(planned.key)
@@ -152,14 +138,14 @@ class EngineActor:
                 record = await self._keep(record)
         if record is None:
             return None
-        return _done(record, found=turn is not Turn.STORED and not new)
+        return _done(record, found=not (new or alone or turn in _ASKED_BEFORE))
 
     async def _keep(self, record: Record) -> Record:
         """Write an answer down, and that the request ended; return what is stored."""
         try:
-            if fault := await self._put(record):
+            if fault := await self._storing.put(record):
                 record = _unstorable(record, fault)
-                if fault := await self._put(record):
+                if fault := await self._storing.put(record):
                     raise fault
         finally:
             self._unwritten.release()
@@ -173,34 +159,25 @@ class EngineActor:
         key = planned.key
         if turn is Turn.STOP or self._turns.stops(key):
             return None, False
-        if turn is Turn.STORED:
-            await self._in_store(self._store.refresh)
-            if record := await self._in_store(self._store.get, key):
-                return record, False
-        elif record := await self._elsewhere(key):
+        if record := await self._answered(key, turn):
             await self._turns.end(key)
             return record, False
+        if self._turns.stops(key):  # since
+            return None, False
         self._turns.begin(key)
         record = await self._record(turn, planned, media)
         if record is not None:
             await self._unwritten.acquire()
         return record, record is not None
 
-    async def _elsewhere(self, key: str) -> Record | None:
-        """Return a lasting answer that another job stored since this one looked."""
-        if time.monotonic() - self._looked_s > _LOOK_EVERY_S:
-            self._looked_s = time.monotonic()
-            self._beside = await self._in_store(self._look) or self._beside
-        return await self._in_store(self._answered, key) if self._beside else None
-
-    def _look(self) -> bool:
-        """Whether others write to the store. Runs in the writer's thread."""
-        self._store.refresh()
-        others = set(self._store.index.files) - {self._store.part}
-        return bool(others - self._before) or any(file.startswith("parts/") for file in others)
-
-    def _answered(self, key: str) -> Record | None:
-        return None if self._store.missing([key]) else self._store.get(key)
+    async def _answered(self, key: str, turn: Turn) -> Record | None:
+        """Return what the store has to answer a request with, since it was planned."""
+        if turn is Turn.STORED:
+            return await self._storing.get(key)
+        # A process may have died between storing an answer and saying so.
+        if turn is Turn.AGAIN or self._turns.is_suspect(key):
+            return await self._storing.lasting(key)
+        return await self._storing.elsewhere(key)
 
     async def _record(self, turn: Turn, planned: Planned, media: HasMedia) -> Record | None:
         began = time.perf_counter()
@@ -247,25 +224,6 @@ class EngineActor:
     async def _attempt(self, planned: Planned, prepared: Prepared) -> Attempt:
         limit_s = self._card.resources.decode_timeout_s
         return await climb_down(self._engine, planned, prepared, limit_s)
-
-    async def _put_all(self, records: list[Record]) -> list[RecordError | None]:
-        """Make records durable; return what is wrong with one."""
-
-        def put() -> list[RecordError | None]:
-            faults: list[RecordError | None] = []
-            for record in records:
-                try:
-                    self._store.put(record, sync=False)
-                    faults.append(None)
-                except RecordError as error:
-                    faults.append(error)
-            self._store.flush()
-            return faults
-
-        return await self._in_store(put)
-
-    async def _in_store(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments)
 
 
 class Gate:

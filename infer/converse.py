@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from cache.record import Record
 from cache.request import Message, Text
 from infer.actor import Done, EngineActor
 from infer.card import ModelCard
@@ -97,7 +96,8 @@ class DialogueActor(EngineActor):
             item = dialogue.steps[number].item
             done.append(replace(one, item=item, sample=dialogue.base.sample))
             await self._ledger.tell.remote(_encode(done[-1]))
-            record = await self._stored(planned.key)
+            # Not as it was put: where another job was faster, its answer is the one that stays.
+            record = await self._storing.get(planned.key)
             if record is not None and record.outcome.is_hit:
                 cut = max(cut, cut_of(record))
             if not dialogue.is_forced:
@@ -119,11 +119,6 @@ class DialogueActor(EngineActor):
 
     async def _attempt(self, planned: Planned, prepared: Prepared) -> Attempt:
         return await ask_within(self._engine, self._histories[planned.key])
-
-    async def _stored(self, key: str) -> Record | None:
-        # Not as it was put: where another job was faster, its answer is the one that stays.
-        await self._in_store(self._store.refresh)
-        return await self._in_store(self._store.get, key)
 
 
 class _Media:

@@ -27,7 +27,7 @@ import msgspec
 from infer.actor import Done
 from infer.card import ModelCard
 from infer.dialogue import Talk
-from infer.errors import InferError, RayLost
+from infer.errors import EngineFailed, InferError, RayLost, last_line
 from infer.ledger import Ledger
 from infer.plan import Planned
 
@@ -101,27 +101,31 @@ def work(header: Header, planned: Iterator[Any], control: int, events: BinaryIO)
     if header.dialogues:
         _in_thread(lambda: _hear(ledger, inbox))
     told: set[str] = set()
-    left = 0
     while True:
         what, value = inbox.get()
         if what == "done":
             _tell(events, value, told)
         elif what == "drain":
-            left = _drain(ledger, header.grace_s)
+            ended = Ended(in_flight=_drain(ledger, header.grace_s))
+            break
+        elif what == "halted" and value.error != EngineFailed.__name__:
+            _drain(ledger, min(CLOSE_S, header.grace_s))
+            ended = value
             break
         else:
             ended = value if isinstance(value, Ended) else _ended(value)
             if not ended.error:
                 _await_closed(ledger)
             return ended
+    # Before the pipeline ends: it does not let go of its actors in order when it is stopped.
+    _await_closed(ledger)
     stop.set()
     pipeline.join(CLOSE_S)
-    _await_closed(ledger)
     while not inbox.empty():
         what, value = inbox.get()
         if what == "done":
             _tell(events, value, told)
-    return Ended(in_flight=left)
+    return ended
 
 
 def _start(header: Header) -> Any:
@@ -179,7 +183,7 @@ def _watch(ledger: Any, inbox: queue.SimpleQueue[tuple[str, Any]]) -> None:
         kind, why = ray.get(ledger.halted.remote())
         inbox.put(("halted", Ended(error=kind, message=why)))
     except ray.exceptions.RayError as error:
-        inbox.put(("ended", RayLost(f"Ray ended under the job: {error}")))
+        inbox.put(("ended", RayLost(f"Ray ended under the job: {last_line(error)}")))
 
 
 def _hear(ledger: Any, inbox: queue.SimpleQueue[tuple[str, Any]]) -> None:

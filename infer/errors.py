@@ -19,7 +19,11 @@ DecodeError              one file's; it becomes the outcome of its requests, nev
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+#: The last line of a traceback: ``infer.errors.EngineFailed: …``.
+_ERROR = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w+: ")
 
 
 class InferError(Exception):
@@ -100,3 +104,11 @@ class EngineDied(Exception):
 
 class DecodeError(Exception):
     """A media file, or the asked stretch of it, cannot be decoded."""
+
+
+def last_line(error: Exception) -> str:
+    """Return what went wrong in the end, of a message of Ray's with tracebacks and advice."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.match(line)]
+    causes = [line for line in errors if not line.startswith("ray.exceptions.")]
+    return (causes or errors or lines or [type(error).__name__])[-1]

@@ -68,7 +68,7 @@ class Job:
         self.interrupted = ""
         """Why the job ended before its work was done; empty when it did not."""
         self.settled = False
-        """The ledger has nothing to tell the next job: all is asked, or we killed what was not."""
+        """Nothing died of what was in flight: all is asked, or we killed what was not."""
 
     def answers(self) -> Iterator[Done]:
         """Yield each answer when it is stored, in the order in which they end.

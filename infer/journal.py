@@ -1,6 +1,7 @@
 """What a job is asking, on disk: begins and ends, so that what takes a process down is known.
 
-    <job>/job.log              suspects: left by earlier jobs, or asked alone; written by the ledger
+    <job>/job.log              suspects that earlier jobs left, and ends; written by the ledger
+    <job>/alone.log            suspects that are asked alone; written by the ledger
     <job>/<actor>-<n>.log      all others: one file for each process of an engine, written by it
 
     +<key>     it begins
@@ -8,7 +9,7 @@
 
 One write a line and no fsync: the files have to survive processes, not the machine. Nobody asks
 anybody before a request; the ledger reads a file when its writer has died. An end in ``job.log``
-holds for all files, because a suspect was asked elsewhere before.
+holds for all files.
 """
 
 from __future__ import annotations
@@ -96,12 +97,18 @@ def read_lines(lines: Iterable[bytes]) -> Lines:
 
 def unended(job: Path) -> Counter[str]:
     """Count, from the files of a job, how often each request was begun since it last ended."""
-    files = {path.name: _read(path) for path in sorted(job.glob("*.log"))}
-    suspects = files.pop(JOB, Lines(Counter(), set()))
+    suspects = left_over(job)
     found = Counter(suspects.unended)
-    for lines in files.values():
-        found.update({key: n for key, n in lines.unended.items() if key not in suspects.ended})
+    for path in sorted(job.glob("*.log")):
+        if path.name != JOB and path.is_file():
+            lines = _read(path).unended
+            found.update({key: n for key, n in lines.items() if key not in suspects.ended})
     return found
+
+
+def left_over(job: Path) -> Lines:
+    """Read what earlier jobs left to a job, and what of that and of others ended."""
+    return _read(job / JOB) if (job / JOB).is_file() else Lines(Counter(), set())
 
 
 def _read(path: Path) -> Lines:

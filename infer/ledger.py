@@ -2,7 +2,8 @@
 
     turns(keys) ─► ask      go on
                    alone    it was with an engine that died: begin_alone when nothing else runs
-                   stored   it was given to an engine before: look into the store first
+                   stored   it was answered in this job: the store has it
+                   again    an engine that died had it, and did not come to it: look into the store
                    give_up  engines died with it again and again, at last of it alone
                    stop     ask nothing more
 
@@ -30,6 +31,8 @@ RESTARTS = 5
 DEATHS = 2
 #: The same, where jobs that ended as a whole are among them: those may have been killed.
 DEATHS_OF_JOBS = 3
+#: How often a job shows that it lives.
+BEAT_S = 20.0
 
 
 class Turn(StrEnum):
@@ -38,6 +41,7 @@ class Turn(StrEnum):
     ASK = "ask"
     ALONE = "alone"
     STORED = "stored"
+    AGAIN = "again"
     GIVE_UP = "give_up"
     STOP = "stop"
 
@@ -55,6 +59,8 @@ class Ledger:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._before = unended(self._folder)
         self._suspects = Journal(self._folder / JOB)
+        self._asked_alone = Journal(self._folder / "alone.log")
+        self._beating: asyncio.Task[None] | None = None
         self._deaths: Counter[str] = Counter()
         self._given: dict[str, Path] = {}
         self._journals: dict[str, Path] = {}
@@ -65,7 +71,8 @@ class Ledger:
         self._all_closed = asyncio.Event()
         self._restarts = 0
         self._ends = 0
-        self._suspects_ended = 0
+        self._suspects_ended: set[str] = set()
+        self._suspects_answered = 0
         self._busy: set[str] = set()
         self._all_quiet = asyncio.Event()
         self._stopping = False
@@ -80,6 +87,8 @@ class Ledger:
         Returns:
             The path of its journal, which is not there yet.
         """
+        if self._beating is None:
+            self._beating = asyncio.create_task(self._beat())
         last = self._journals.get(actor)
         number = int(last.stem.rpartition("-")[2]) + 1 if last else 1
         journal = self._journals[actor] = self._folder / f"{actor}-{number}.log"
@@ -125,17 +134,20 @@ class Ledger:
             return Turn.STOP
         if self._is_deadly(key):
             return Turn.GIVE_UP
-        self._suspects.begin(key)
+        self._asked_alone.begin(key)
         self._alone[key] = actor
         return Turn.ASK
 
     async def end(self, key: str, *, answered: bool = True) -> None:
         """Hear that a suspect ended and is stored, or that it was not asked after all."""
-        self._suspects_ended += answered and not self._is_deadly(key)
+        if answered:
+            self._suspects_ended.add(key)
+            self._suspects_answered += not self._is_deadly(key)
         self._deaths.pop(key, None)
         self._before.pop(key, None)
         self._suspects.end(key)
         self._alone.pop(key, None)
+        self._asked_alone.leave(key)
 
     async def stops(self) -> bool:
         """Whether nothing more is to begin."""
@@ -152,13 +164,19 @@ class Ledger:
             async with asyncio.timeout(grace_s):
                 if self._busy:
                     await self._all_quiet.wait()
-                await self._suspects.quiet()
-        left = set(self._alone)
-        for path in self._journals.values():
-            left |= {key for key in self._known(path).unended if self._given.get(key) == path}
-        for key in left:  # ended by us: the engine did not die of them
+                await self._asked_alone.quiet()
+        left = {
+            key
+            for path in self._journals.values()
+            for key in self._known(path).unended
+            if self._given.get(key) == path
+        }
+        # Ended by us: the engine did not die of them. Suspects stay what they were before.
+        for key in left:
             self._suspects.end(key)
-        return len(left)
+        for key in self._alone:
+            self._asked_alone.end(key)
+        return len(left) + len(self._alone)
 
     async def halt(self, kind: str, why: str) -> None:
         """End the job early: let nothing more begin, and tell :meth:`halted`."""
@@ -193,8 +211,11 @@ class Ledger:
             return Turn.GIVE_UP
         if self._deaths[key] + self._before[key]:
             return Turn.ALONE
-        # Ray repeats what a dead actor had not reported; it may be stored.
-        return Turn.ASK if before is None else Turn.STORED
+        if before is None:
+            return Turn.ASK
+        # Ray repeats what a dead actor had not reported.
+        ended = key in self._suspects_ended or key in self._known(before).ended
+        return Turn.STORED if ended else Turn.AGAIN
 
     def _is_deadly(self, key: str) -> bool:
         deaths = self._deaths[key]
@@ -203,13 +224,20 @@ class Ledger:
     def _bury(self, key: str) -> None:
         self._deaths[key] += 1
         del self._alone[key]
-        self._suspects.leave(key)
+        self._asked_alone.leave(key)
 
     def _count_restart(self) -> None:
-        ends = self._suspects_ended + sum(self._known(path).ended for path in self._all)
+        ends = self._suspects_answered + sum(len(self._known(path).ended) for path in self._all)
         if ends > self._ends:
             self._ends, self._restarts = ends, 0
         self._restarts += 1
+
+    async def _beat(self) -> None:
+        # For jobs on other machines, which cannot look this process up (attempts.py).
+        while True:
+            with contextlib.suppress(OSError):
+                os.utime(self._folder / JOB)
+            await asyncio.sleep(BEAT_S)
 
     def _quieten(self, actor: str) -> None:
         self._busy.discard(actor)
@@ -218,17 +246,17 @@ class Ledger:
 
     def _known(self, journal: Path) -> _Known:
         """What stands in a journal; nothing where its process died before it made it."""
-        known = self._read.get(journal, _Known(0, Counter(), 0))
+        known = self._read.get(journal, _Known(0, Counter(), set()))
         with contextlib.suppress(FileNotFoundError), journal.open("rb") as file:
             # Over NFS the size is up to date only where the file is opened.
             size = os.fstat(file.fileno()).st_size
             if size != known.size:
                 lines = read_lines(file)
-                known = self._read[journal] = _Known(size, lines.unended, len(lines.ended))
+                known = self._read[journal] = _Known(size, lines.unended, lines.ended)
         return known
 
 
 class _Known(NamedTuple):
     size: int
     unended: Counter[str]
-    ended: int
+    ended: set[str]

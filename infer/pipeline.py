@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import msgspec
 
 from infer.actor import Done, EngineActor, decode_group
 from infer.card import ModelCard
-from infer.errors import EngineFailed, RayLost
+from infer.errors import EngineFailed, RayLost, last_line
 from infer.media.apart import prepare_apart
 from infer.media.decode import media_of
 from infer.plan import Planned
@@ -28,8 +27,6 @@ from infer.plan import Planned
 _encode = msgspec.json.Encoder().encode
 _decode_done = msgspec.json.Decoder(Done).decode
 
-#: The last line of a traceback: ``infer.errors.EngineFailed: …``.
-_ERROR = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w+: ")
 #: Requests about the same media in one row at most. They share one engine.
 LARGEST_GROUP = 8
 
@@ -91,10 +88,10 @@ def answer_rows(
             yield _decode_done(row["done"]) if row["done"] else None
     except (ray.exceptions.RayActorError, ray.exceptions.RayTaskError) as error:
         raise EngineFailed(
-            f"the engine of model {card.name!r} did not start or stay up: {_last_line(error)}"
+            f"the engine of model {card.name!r} did not start or stay up: {last_line(error)}"
         ) from error
     except ray.exceptions.RayError as error:
-        raise RayLost(f"Ray ended under the job: {_last_line(error)}") from error
+        raise RayLost(f"Ray ended under the job: {last_line(error)}") from error
 
 
 def groups(planned: Iterable[Planned]) -> list[list[Planned]]:
@@ -128,10 +125,3 @@ def _prepare(row: dict[str, Any], timeout_s: float | None) -> dict[str, Any]:
     first = decode_group(row["group"])[0]
     prepared = prepare_apart(first.request, first.files, timeout_s)
     return {"group": row["group"], "prepared": pickle.dumps(prepared, protocol=5)}
-
-
-def _last_line(error: Exception) -> str:
-    # Ray's messages carry whole tracebacks, with advice behind them.
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    errors = [line for line in lines if _ERROR.match(line)]
-    return (errors or lines or [type(error).__name__])[-1]

@@ -17,7 +17,7 @@ import msgspec
 from cache.record import Outcome, Record
 from cache.run import RunHeader
 from cache.store import Store
-from infer.attempts import begin_job, end_job, is_alone
+from infer.attempts import begin_job, end_job, is_alone, tidy
 from infer.card import ModelCard
 from infer.dialogue import Dialogues, Talk
 from infer.dialogue_run import DialogueRun
@@ -122,6 +122,8 @@ def ask_plan(session: Session, plan: Plan) -> Summary:
     asked = {planned.key for planned in todo}
     if todo and not session.dry_run:
         asked -= _ask(session, todo, summary)
+    elif not session.dry_run:
+        tidy(store, session.header.name, session.shard)
     _tally(summary, store, sorted(keys), asked, since=session.header.created)
     return summary
 
@@ -186,16 +188,17 @@ def _ask(
     job = Job(header, todo, session.signals)
     rates = Rates(summary.pending)
     found: set[str] = set()
-    for done in follow(job.answers(), rates, f"{card.name} on {run}"):
-        if dialogues is not None:
-            dialogues.heard(done)
-        if done.found:
-            found.add(done.key)
-            summary.cached, summary.pending = summary.cached + 1, summary.pending - 1
+    try:
+        for done in follow(job.answers(), rates, f"{card.name} on {run}"):
+            if dialogues is not None:
+                dialogues.heard(done)
+            if done.found:
+                found.add(done.key)
+                summary.cached, summary.pending = summary.cached + 1, summary.pending - 1
+    finally:
+        store.refresh()
+        end_job(journals, store, innocent=job.settled)
     summary.interrupted, summary.requests_per_s = job.interrupted, rates.per_s
-    if job.settled:
-        end_job(journals)
-    store.refresh()
     return found
 
 

@@ -7,7 +7,7 @@ and an actor's deletion is what closes its engine.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from infer.ledger import Turn
 #: How often to ask whether the job is to stop. A call that waited for it would keep Ray from ending
 #: the actor in order.
 _LISTEN_EVERY_S = 0.5
+#: How long the ledger may take to hear that an engine closed.
+_CLOSED_S = 5.0
 
 
 class Turns:
@@ -38,6 +40,11 @@ class Turns:
         self._suspects: set[str] = set()
         self._stopping = False
         self._listening: asyncio.Task[None] | None = None
+        self._close: Callable[[], None] | None = None
+
+    def close_with(self, close: Callable[[], None]) -> None:
+        """Be told how to close the engine, which stands now."""
+        self._close = close
 
     async def of(self, keys: Sequence[str]) -> list[Turn]:
         """Ask what to do about requests that this engine is given."""
@@ -55,6 +62,10 @@ class Turns:
         if turn is not Turn.STOP:
             self._suspects.add(key)
         return turn
+
+    def is_suspect(self, key: str) -> bool:
+        """Whether engines died with a request."""
+        return key in self._suspects
 
     def stops(self, key: str) -> bool:
         """Whether a request is not to begin any more, whatever was said about it."""
@@ -78,6 +89,20 @@ class Turns:
         self._stopping = True
         await self._ledger.halt.remote(type(error).__name__, str(error))
 
+    def close(self) -> None:
+        """Close the engine, if it is not closed, and tell the ledger: the driver waits for this."""
+        import ray
+
+        if self._closes():
+            with suppress(ray.exceptions.RayError):
+                ray.get(self._ledger.closed.remote(self._actor), timeout=_CLOSED_S)
+
+    def _closes(self) -> bool:
+        close, self._close = self._close, None
+        if close is not None:
+            close()
+        return close is not None
+
     async def _listen(self) -> None:
         import ray
 
@@ -88,3 +113,8 @@ class Turns:
             self._journal.sync()
             await self._journal.quiet()
             await self._ledger.quiet.remote(self._actor)
+            # A job that is stopped does not end its actors in order.
+            while self._suspects:
+                await asyncio.sleep(_LISTEN_EVERY_S)
+            if self._closes():
+                await self._ledger.closed.remote(self._actor)

@@ -36,6 +36,8 @@ class ScriptedEngine:
         if self._script.get("reverse"):  # the later it came, the sooner it ends
             await asyncio.sleep(max(0.0, 0.4 - 0.02 * call))
         question = read_asked(request).question
+        if call <= self._script.get("raise_up_to_call", 0):
+            raise RuntimeError("the scripted failure")
         if call == self._script.get("die_on_call") or question == self._script.get("die_on"):
             os._exit(1)
         if question == self._script.get("lose_on"):  # as if a process of the engine's had died
@@ -56,7 +58,8 @@ class ScriptedEngine:
         return Answer(Outcome.OK, said, Usage(input_tokens=100, output_tokens=10))
 
     def close(self) -> None:
-        pass
+        if closes := self._script.get("closes"):
+            _log_call(Path(closes), "close")
 
 
 class CountingEngine(ScriptedEngine):

@@ -7,6 +7,7 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,29 @@ def test_a_signal_lets_what_is_in_flight_end_and_the_next_start_goes_on(tmp_path
     assert again["cached"] == stopped["called"]
     assert again["called"] == again["requested"] - again["cached"]
     assert max(Counter(calls(log)).values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "signalled", "code"),
+    [({}, False, 0), ({"delay_s": 1.0}, True, 75), ({"shut_from_call": 1}, False, 3)],
+    ids=["all asked", "signal", "service shut"],
+)
+def test_engines_are_closed_in_order(
+    script: dict[str, Any], signalled: bool, code: int, tmp_path: Path
+) -> None:
+    """What an engine has elsewhere, such as files at a service, is removed only then."""
+    closes = tmp_path / "closes.log"
+    card, log = write_card(tmp_path, actors=2, concurrency=2, closes=closes, **script)
+
+    process = start(tmp_path, card, "--limit", "12")
+    if signalled:
+        wait_for(lambda: len(calls(log)) >= 4, process)
+        process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=120)
+
+    assert process.returncode == code, err
+    assert len(calls(closes)) == 2
+    assert not any(unended(path) for path in jobs(tmp_path))
 
 
 def test_a_second_signal_ends_at_once_and_suspects_nothing(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class Engine:
         """Be given a row; what may be asked is begun."""
         turns = await self.ledger.turns(self.name, keys)
         for key, turn in zip(keys, turns, strict=True):
-            if turn in (Turn.ASK, Turn.STORED):
+            if turn in (Turn.ASK, Turn.AGAIN):
                 self.journal.begin(key)
         return turns
 
@@ -87,7 +87,7 @@ def test_a_death_counts_once_whether_its_row_or_its_actor_comes_back_first(
 
 
 def test_of_a_dead_engines_rows_only_what_it_was_asking_is_suspect(folder: Path) -> None:
-    """What ended, and what was never begun, is looked for in the store and asked as any other."""
+    """What ended is in the store; what was never begun is asked as any other."""
 
     async def scene() -> list[Turn]:
         ledger = Ledger(str(folder))
@@ -98,7 +98,7 @@ def test_of_a_dead_engines_rows_only_what_it_was_asking_is_suspect(folder: Path)
         one.journal.begin(B)
         return await (await Engine(ledger, "two").start()).given(A, B, C)
 
-    assert run(scene()) == [Turn.STORED, Turn.ALONE, Turn.STORED]
+    assert run(scene()) == [Turn.STORED, Turn.ALONE, Turn.AGAIN]
 
 
 def test_an_actor_that_dies_before_it_made_its_journal_takes_nothing_along(folder: Path) -> None:
@@ -138,6 +138,21 @@ def test_a_request_that_was_given_up_is_asked_by_the_job_after(folder: Path) -> 
 
     assert run(job()) == [Turn.GIVE_UP]
     assert not unended(folder)
+
+
+def test_a_suspect_that_was_given_up_is_not_asked_again_when_its_row_comes_back(
+    folder: Path,
+) -> None:
+    folder.mkdir()
+    (folder / JOB).write_text(f"+{A}\n" * 3)
+
+    async def scene() -> list[Turn]:
+        ledger = Ledger(str(folder))
+        turns = await (await Engine(ledger, "one").start()).given(A)
+        await ledger.end(A)
+        return [*turns, *await (await Engine(ledger, "two").start()).given(A)]
+
+    assert run(scene()) == [Turn.GIVE_UP, Turn.STORED]
 
 
 def test_a_line_that_a_kill_cut_off_is_no_request(folder: Path) -> None:
@@ -204,7 +219,7 @@ def test_what_a_drain_gave_up_waiting_for_is_no_suspect_of_the_next_job(folder: 
         return await ledger.drain(0.0)
 
     assert run(scene()) == 2
-    assert unended(folder) == {C: 1}  # it was not asked: it is what it was
+    assert unended(folder) == {B: 1, C: 1}  # they are what they were
 
 
 @pytest.mark.parametrize("answers", [True, False])

@@ -110,6 +110,18 @@ def test_requests_that_engines_die_of_fail_and_the_job_goes_on(tmp_path: Path) -
     assert list((tmp_path / "store" / "attempts").iterdir()) == []
 
 
+def test_what_failed_in_an_earlier_run_is_asked_though_an_engine_dies_before_its_turn(
+    tmp_path: Path,
+) -> None:
+    card, _ = write_card(tmp_path, concurrency=1, raise_up_to_call=8, die_on=choices()[1])
+
+    failed = infer(tmp_path, card, "--limit", "8", expect=1)
+    again = infer(tmp_path, card, "--limit", "8", expect=1)
+
+    assert failed["outcomes"] == {"infra_error": 8}
+    assert again["outcomes"] == {"ok": 7, "infra_error": 1}
+
+
 def test_a_service_that_turns_everything_down_ends_the_run_with_nothing_recorded_for_it(
     tmp_path: Path,
 ) -> None:
