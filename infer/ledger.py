@@ -75,7 +75,7 @@ class Ledger:
         self._suspects_answered = 0
         self._busy: set[str] = set()
         self._all_quiet = asyncio.Event()
-        self._stopping = False
+        self._stop = asyncio.Event()
         self._halted = asyncio.Event()
         self._why: tuple[str, str] = ("", "")
         self._told: list[bytes] = []
@@ -103,6 +103,7 @@ class Ledger:
             self._count_restart()
         self._quieten(actor)
         self._open.add(actor)
+        self._all_closed.clear()
         if self._restarts > RESTARTS:
             await self.halt("EngineFailed", f"its process ended {self._restarts} times in a row")
         return str(journal)
@@ -122,7 +123,7 @@ class Ledger:
 
     async def turns(self, actor: str, keys: Sequence[str]) -> list[Turn]:
         """Say what to do about requests that an engine is given."""
-        if self._stopping:
+        if self._stop.is_set():
             return [Turn.STOP] * len(keys)
         self._busy.add(actor)
         self._all_quiet.clear()
@@ -130,7 +131,7 @@ class Ledger:
 
     async def begin_alone(self, actor: str, key: str) -> Turn:
         """Say whether to ask a suspect; nothing else is running in its actor now."""
-        if self._stopping:
+        if self._stop.is_set():
             return Turn.STOP
         if self._is_deadly(key):
             return Turn.GIVE_UP
@@ -149,9 +150,11 @@ class Ledger:
         self._alone.pop(key, None)
         self._asked_alone.leave(key)
 
-    async def stops(self) -> bool:
-        """Whether nothing more is to begin."""
-        return self._stopping
+    async def stops(self, within_s: float) -> bool:
+        """Wait until nothing more is to begin, at most ``within_s``; return whether it is so."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), within_s)
+        return self._stop.is_set()
 
     async def quiet(self, actor: str) -> None:
         """Hear that an engine that was to stop has nothing under way."""
@@ -159,7 +162,7 @@ class Ledger:
 
     async def drain(self, grace_s: float) -> int:
         """Let nothing more begin; wait for what was begun, and return how much did not end."""
-        self._stopping = True
+        self._stop.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 if self._busy:
@@ -181,7 +184,8 @@ class Ledger:
     async def halt(self, kind: str, why: str) -> None:
         """End the job early: let nothing more begin, and tell :meth:`halted`."""
         if not self._halted.is_set():
-            self._stopping, self._why = True, (kind, why)
+            self._why = (kind, why)
+            self._stop.set()
             self._halted.set()
 
     async def halted(self) -> tuple[str, str]:

@@ -15,9 +15,9 @@ from typing import Any
 from infer.journal import Journal
 from infer.ledger import Turn
 
-#: How often to ask whether the job is to stop. A call that waited for it would keep Ray from ending
-#: the actor in order.
-_LISTEN_EVERY_S = 0.5
+#: How long to wait for the job's stop at a time: Ray ends an actor in order only when no call of
+#: its own is under way.
+_LISTEN_S = 0.5
 #: How long the ledger may take to hear that an engine closed.
 _CLOSED_S = 5.0
 
@@ -107,14 +107,14 @@ class Turns:
         import ray
 
         with suppress(ray.exceptions.RayError):
-            while not await self._ledger.stops.remote():
-                await asyncio.sleep(_LISTEN_EVERY_S)
+            while not await self._ledger.stops.remote(_LISTEN_S):
+                pass
             self._stopping = True
             self._journal.sync()
             await self._journal.quiet()
             await self._ledger.quiet.remote(self._actor)
             # A job that is stopped does not end its actors in order.
             while self._suspects:
-                await asyncio.sleep(_LISTEN_EVERY_S)
+                await asyncio.sleep(_LISTEN_S)
             if self._closes():
                 await self._ledger.closed.remote(self._actor)

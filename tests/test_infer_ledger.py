@@ -176,8 +176,7 @@ def test_draining_waits_for_what_is_in_flight_and_lets_nothing_begin(folder: Pat
         engine = await Engine(ledger).start()
         await engine.given(A)
         draining = asyncio.create_task(ledger.drain(60.0))
-        await asyncio.sleep(0)
-        assert await ledger.stops()
+        assert await ledger.stops(60.0)
         turns = [*await engine.given(B), await engine.alone(C)]
         waited = draining.done()
         engine.journal.end(A)
@@ -240,3 +239,19 @@ def test_an_engine_that_dies_again_and_again_without_an_answer_ends_the_job(
         return turns
 
     assert run(scene()) == [Turn.ASK if answers else Turn.STOP]
+
+
+def test_engines_count_as_closed_when_the_last_one_is(folder: Path) -> None:
+    async def scene() -> list[bool]:
+        ledger = Ledger(str(folder))
+        await ledger.starting("one")
+        await ledger.closed("one")
+        await ledger.starting("two")
+        waiting = asyncio.create_task(ledger.await_closed(60.0))
+        await asyncio.sleep(0)
+        early = waiting.done()
+        await ledger.closed("two")
+        await waiting
+        return [early]
+
+    assert run(scene()) == [False]
