@@ -7,7 +7,7 @@
     run.py         one run from start to end; cli.py the ``infer`` command
     job.py         asking in a process of its own: driver.py, which starts Ray (cluster.py)
     pipeline.py    decode → engine → store, on Ray Data
-    actor.py       one copy of the model, and the budget ladder.py
+    actor.py       one copy of the model, with its store (storing.py) and the budget ladder.py
     ledger.py      what asking did to engines: told by turns.py, and by journal.py after a death
     estimate.py    what a dry run says
 

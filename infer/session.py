@@ -156,6 +156,8 @@ def have_dialogues(session: Session, plan: Dialogues) -> Summary:
             store.refresh()
             run.look_up()
             run.write()
+    else:
+        tidy(store, session.header.name, session.shard)
     since = session.header.created
     _tally(summary, store, sorted(run.keys), run.keys - cached, since=since)
     summary.waiting = 0 if session.dry_run else run.waiting

@@ -121,9 +121,14 @@ def test_what_had_no_room_is_dropped_and_the_record_says_it(whole) -> None:
 def test_a_stored_run_makes_no_calls_and_a_dry_run_counts_turns(whole, tmp_path) -> None:
     folder, _ = whole
     before = len(calls(folder / "calls.jsonl"))
+    killed = folder / "store" / "attempts" / "demo-assistant-echo.1of1" / f"elsewhere-1-{'0' * 32}"
+    killed.mkdir(parents=True)
+    past = time.time() - 600
+    os.utime(killed, (past, past))
     again = infer(folder, folder / "echo.toml")
     planned = infer(tmp_path, folder / "echo.toml", "--dry-run")
     assert (again["cached"], again["pending"], again["called"]) == (13, 0, 0)
+    assert not killed.exists()
     assert (planned["requested"], planned["pending"]) == (13, 13)
     assert planned["estimate"]["requests"] == 13
     assert len(calls(folder / "calls.jsonl")) == before
